@@ -45,13 +45,12 @@ static void train_mlp(const std::string& folder) {
   nn::Sequential model(nn::Linear(2, 64, rng), nn::Tanh(), nn::Dropout(0.1),
                        nn::Linear(64, 1, rng));
   train(folder,
-        train_step(model, [&](const Tensor& xy, const Tensor& z) { return mse_loss(model(xy), z); },
-                   optim::AdamW({.lr = 5e-3}),
-                   {{"xy", DType::f32, {dyn("n", 1, 256), 2}},
-                    {"z", DType::f32, {dyn("n", 1, 256), 1}}},
-                   {.clip_norm = 1.0}),
-        {.sizes = {{"n", {104, 256}}}},
-        [&](int run) -> HostTensors {
+        train_step(
+            model, [&](const Tensor& xy, const Tensor& z) { return mse_loss(model(xy), z); },
+            optim::AdamW({.lr = 5e-3}),
+            {{"xy", DType::f32, {dyn("n", 1, 256), 2}}, {"z", DType::f32, {dyn("n", 1, 256), 1}}},
+            {.clip_norm = 1.0}),
+        {.sizes = {{"n", {104, 256}}}}, [&](int run) -> HostTensors {
           const int64_t n = run % 4 == 3 ? 104 : 256;
           return {rng.uniform({n, 2}, -1, 1), rng.uniform({n, 1}, -1, 1)};
         });

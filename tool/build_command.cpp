@@ -109,8 +109,8 @@ Result<ahead::Source> source_of(const Options& o, const Graph& g, const OpRegist
   for (const Placeholder& p : g.placeholders())
     if (p.role == Role::symint) {
       out.sizes.push_back({g.name(p.value), p.sym.range.lo, p.sym.range.hi});
-      names += fmt::format("{}{}={},...", names.empty() ? "" : ",", g.name(p.value),
-                           p.sym.range.lo);
+      names +=
+          fmt::format("{}{}={},...", names.empty() ? "" : ",", g.name(p.value), p.sym.range.lo);
     }
   CLEAVE_TRY(auto asked, parse_size_lists(g, o.sizes, "--size"));
   CLEAVE_TRY(const auto held, ahead::held_sizes(out.sizes, {.sizes = std::move(asked),

@@ -10,8 +10,8 @@
 // bits of the program's own.
 //
 // Where sizes of inputs vary (dyn()), the library has a program for each that it holds, which is
-// found by the shapes of a run's inputs; a step with TrainOptions::accumulate counts its micro steps
-// in its state. Programs of one library share the functions of their kernels.
+// found by the shapes of a run's inputs; a step with TrainOptions::accumulate counts its micro
+// steps in its state. Programs of one library share the functions of their kernels.
 //
 // Files are the same bytes whenever, wherever and by whomever they are built, by one build of
 // cleave and one system's compiler, which links them.

@@ -20,8 +20,7 @@ Result<std::shared_ptr<CodePool>> pool_for(const Source& source, StageOptions st
     programs.push_back(&source.sized[n].step);
     if (source.sized[n].gather) programs.push_back(&*source.sized[n].gather);
   }
-  auto pool =
-      std::make_shared<CodePool>(make_backend(stages.target, stages.compiler), nullptr);
+  auto pool = std::make_shared<CodePool>(make_backend(stages.target, stages.compiler), nullptr);
   stages.dump_dir.clear();
   stages.observers.clear();
   struct Context {

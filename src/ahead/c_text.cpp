@@ -48,8 +48,10 @@ constexpr std::array<Function, 11> functions = {{
      "const cleave_tensor *out, size_t out_count, cleave_error *error",
      "instance, in, in_count, out, out_count, error",
      "Runs once: inputs in order, or NULL and 0 for those that are bound, whose shapes say which\n"
-     " * of the sizes in step.json is run; results are copied to `out`, which has all of them, or is\n"
-     " * NULL. With `accumulate`, results that the last micro step alone computes are 0 in others.\n"
+     " * of the sizes in step.json is run; results are copied to `out`, which has all of them, or "
+     "is\n"
+     " * NULL. With `accumulate`, results that the last micro step alone computes are 0 in "
+     "others.\n"
      " * Allocates nothing."},
     {"result", "int",
      "cleave_instance *instance, size_t index, cleave_tensor *result, cleave_error *error",

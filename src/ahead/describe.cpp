@@ -58,7 +58,8 @@ Json held_of(const standalone::ProgramFile& file) {
   for (const standalone::SizedEntry& s : file.sized) {
     Json sizes = Json::object(), outputs = Json::array();
     for (size_t k = 0; k < s.sizes.size(); ++k) sizes[file.sizes[k].name] = s.sizes[k];
-    for (const standalone::ResultEntry& o : s.step.outputs) outputs.push_back(numbers(o.type.shape));
+    for (const standalone::ResultEntry& o : s.step.outputs)
+      outputs.push_back(numbers(o.type.shape));
     out.push_back({{"sizes", std::move(sizes)}, {"outputs", std::move(outputs)}});
   }
   return out;

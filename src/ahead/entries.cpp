@@ -120,9 +120,9 @@ Status add_outputs(const Source& source, ProgramFile& file) {
     const auto add = [&](const Source::Program& from, standalone::ProgramEntry& to) {
       for (size_t k = 0; k < source.outputs.size(); ++k) {
         const std::optional<size_t> at = from.outputs[k];
-        to.outputs.push_back({at ? tensor_type(returned_type(from.graph, *at))
-                                 : file.sized[n].step.outputs[k].type,
-                              at});
+        to.outputs.push_back(
+            {at ? tensor_type(returned_type(from.graph, *at)) : file.sized[n].step.outputs[k].type,
+             at});
       }
     };
     add(source.sized[n].step, file.sized[n].step);
@@ -154,8 +154,7 @@ Status add_state(const Source& source, ProgramFile& file) {
     if (!types[k]) return bug("build: no program has `{}`", s.name);
     standalone::StateEntry entry{
         .name = s.name, .type = *types[k], .kind = s.kind, .is_updated = updated[k]};
-    entry.bytes =
-        standalone::extent_bytes(entry.type.shape, entry.type.strides, entry.type.dtype);
+    entry.bytes = standalone::extent_bytes(entry.type.shape, entry.type.strides, entry.type.dtype);
     if (s.role == "random") file.random = k;
     file.state.push_back(std::move(entry));
   }

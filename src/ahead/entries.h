@@ -9,7 +9,7 @@ void place_entries(const Source& source, const Source::Program& from,
                    standalone::ProgramEntry& program);
 
 // Inputs, outputs and the state, by the graphs; `file` has the sized programs. Errors: unsupported
-// where the shapes of inputs don't tell two sizes apart; bug: graphs that differ in more than sizes.
+// where the shapes of inputs don't tell two sizes apart; bug: graphs differ in more than sizes.
 Status add_entries(const Source& source, standalone::ProgramFile& file);
 
 // The placeholders of these names.

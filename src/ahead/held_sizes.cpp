@@ -23,7 +23,8 @@ Status check(const SizeEntry& s, const std::vector<int64_t>& asked) {
 
 // How many sizes it is, up to a number that no library holds.
 size_t count_of(const SizeEntry& s, const AskedSizes& asked) {
-  if (const auto own = asked.sizes.find(s.name); own != asked.sizes.end()) return own->second.size();
+  if (const auto own = asked.sizes.find(s.name); own != asked.sizes.end())
+    return own->second.size();
   return s.most ? static_cast<size_t>(*s.most - s.least) + 1 : 1;
 }
 
@@ -65,8 +66,8 @@ Result<std::vector<std::vector<int64_t>>> held_sizes(const std::vector<SizeEntry
   for (const auto& [name, list] : asked.sizes) {
     const auto s = std::ranges::find(sizes, name, &SizeEntry::name);
     if (s == sizes.end())
-      return user_error("build: {} is asked for, and no size of the inputs that varies has the name",
-                        name);
+      return user_error(
+          "build: {} is asked for, and no size of the inputs that varies has the name", name);
     CLEAVE_CHECK(check(*s, list));
   }
   CLEAVE_CHECK(check_count(sizes, asked));

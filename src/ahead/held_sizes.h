@@ -14,8 +14,8 @@ namespace cleave::ahead {
 
 struct AskedSizes {
   std::map<std::string, std::vector<int64_t>> sizes;  // by name
-  size_t most = 32;     // programs of a library, where a size isn't asked for by name
-  std::string option;   // that asks, for messages: "--size B=1,8"
+  size_t most = 32;    // programs of a library, where a size isn't asked for by name
+  std::string option;  // that asks, for messages: "--size B=1,8"
 };
 
 // Every combination, in ascending order. A size that isn't asked for has its whole range, or the

@@ -59,7 +59,8 @@ size_t PackedCode::add_operator(const ForeignCall& call) {
 size_t PackedCode::add_callback(Callback callback, const std::string& sizes) {
   // Of one in a branch or a loop the types aren't known.
   for (size_t k = 0; k < callbacks_.size(); ++k)
-    if (callbacks_[k] == callback && (!callback.op.empty() || callback_sizes_[k] == sizes)) return k;
+    if (callbacks_[k] == callback && (!callback.op.empty() || callback_sizes_[k] == sizes))
+      return k;
   callbacks_.push_back(std::move(callback));
   callback_sizes_.push_back(sizes);
   return callbacks_.size() - 1;

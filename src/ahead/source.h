@@ -22,10 +22,10 @@ struct Source {
   };
   // A graph, and which of its placeholders and results are whose.
   struct Program {
-    Graph graph;                      // static; from the stage verify on
-    std::vector<std::string> inputs;  // the placeholder of each
-    std::map<std::string, size_t> state = {};  // placeholders, by name: entries of the state
-    std::map<std::string, size_t> sizes = {};  // placeholders that hold a size
+    Graph graph;                                      // static; from the stage verify on
+    std::vector<std::string> inputs;                  // the placeholder of each
+    std::map<std::string, size_t> state = {};         // placeholders, by name: entries of the state
+    std::map<std::string, size_t> sizes = {};         // placeholders that hold a size
     std::vector<std::optional<size_t>> outputs = {};  // the number of each in `return`
   };
   struct Sized {

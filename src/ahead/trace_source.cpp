@@ -76,9 +76,7 @@ Result<Source::Program> TraceSource::program(const SizedPrograms& programs,
               .results = code.results,
               .freezes = code.options.freeze};
   for (const size_t k : code.inputs) parts.inputs.push_back(names[k]);
-  if (code.folded) {
-    CLEAVE_TRY(parts.variables, code.folded->variables());
-  }
+  if (code.folded) { CLEAVE_TRY(parts.variables, code.folded->variables()); }
   for (const ProgramCode::PlacedVariable& v : code.variables)
     parts.variables.emplace_back(v.name, v.variable);
   for (const auto& [k, memory] : code.own) parts.rates.push_back(names[k]);
@@ -88,8 +86,8 @@ Result<Source::Program> TraceSource::program(const SizedPrograms& programs,
 Result<Source::Program> TraceSource::program(const Parts& parts) {
   Source::Program out{.graph = parts.graph, .inputs = parts.inputs};
   for (const auto& [name, v] : parts.variables)
-    out.state[name] = entry(name, v, parts.freezes && is_kept(parts.graph, parts.graph.find(name)),
-                            parts.sizes);
+    out.state[name] =
+        entry(name, v, parts.freezes && is_kept(parts.graph, parts.graph.find(name)), parts.sizes);
   for (size_t k = 0; k < parts.rates.size() && k < rates_.size(); ++k)
     out.state[parts.rates[k]] = entry(rates_[k].first, rates_[k].second, false, parts.sizes);
   for (size_t k = 0; k < source_.outputs.size(); ++k) {

@@ -15,8 +15,7 @@ class TraceSource {
  public:
   // The source has its outputs. `rates` are the Variables of learning rates, in the order of
   // ProgramCode::own.
-  explicit TraceSource(Source& source,
-                       std::vector<std::pair<std::string, Variable>> rates = {})
+  explicit TraceSource(Source& source, std::vector<std::pair<std::string, Variable>> rates = {})
       : source_(source), rates_(std::move(rates)) {}
 
   // Traces it, where sizes vary; throws what the trace throws. Error (user): a Variable is gone.
@@ -26,7 +25,8 @@ class TraceSource {
  private:
   struct Parts;
   Result<Source::Program> program(const Parts& parts);
-  size_t entry(const std::string& name, const Variable& v, bool is_frozen, const std::string& sizes);
+  size_t entry(const std::string& name, const Variable& v, bool is_frozen,
+               const std::string& sizes);
 
   Source& source_;
   const std::vector<std::pair<std::string, Variable>> rates_;

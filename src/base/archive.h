@@ -128,7 +128,8 @@ class ArchiveReader {
       if (left_.empty()) return fail();
       const auto next = std::to_integer<uint64_t>(left_[0]);
       left_ = left_.subspan(1);
-      if ((shift > 0 && next == 0) || (shift == 63 && next > 1)) return fail();  // none, or too many
+      if ((shift > 0 && next == 0) || (shift == 63 && next > 1))
+        return fail();  // none, or too many
       digits |= (next & 127) << shift;
       if (next < 128) break;
     }

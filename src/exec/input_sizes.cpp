@@ -145,8 +145,8 @@ std::vector<int64_t> InputSizes::least() const {
 std::vector<InputSizes::Range> InputSizes::ranges() const {
   std::vector<Range> out;
   for (const Size& s : sizes_)
-    out.push_back({s.bounds.name, s.bounds.least,
-                   s.is_number ? std::nullopt : std::optional(s.bounds.most)});
+    out.push_back(
+        {s.bounds.name, s.bounds.least, s.is_number ? std::nullopt : std::optional(s.bounds.most)});
   return out;
 }
 

@@ -11,7 +11,7 @@ struct ProgramAccess {
   // Of a step, with its learning rates in the order of the placeholders that hold them
   // (ProgramCode::own), by their names in the store.
   struct Step {
-    const SizedPrograms& programs;  // that update the parameters
+    const SizedPrograms& programs;          // that update the parameters
     const SizedPrograms* gather = nullptr;  // of the other micro steps
     int64_t accumulate = 1;
     Variable micro_steps;

@@ -68,8 +68,8 @@ Status check_form(const cleave_tensor* given, const Whose& whose) {
   if (given == nullptr) return wrong_tensor(whose, "the tensor is NULL");
   const cleave_tensor& t = *given;
   if (t.dtype < 0 || t.dtype >= dtype_count)
-    return wrong_tensor(
-        whose, fmt::format("its dtype is {}, expected 0 to {}", t.dtype, dtype_count - 1));
+    return wrong_tensor(whose,
+                        fmt::format("its dtype is {}, expected 0 to {}", t.dtype, dtype_count - 1));
   if (t.rank < 0 || t.rank > most_dims)
     return wrong_tensor(whose, fmt::format("its rank is {}, expected 0 to {}", t.rank, most_dims));
   if (t.rank > 0 && t.shape == nullptr) return wrong_tensor(whose, "its shape is NULL");

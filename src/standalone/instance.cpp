@@ -100,9 +100,9 @@ Status Instance::find_callbacks(const cleave_options& options) {
   return user_error("callbacks has no function for {}", some_of(missing));
 }
 
-
 Status Instance::link_programs(const cleave_embedded& embedded) {
-  functions_ = std::make_unique<runtime::LibraryCache>(Target{static_cast<InstructionSet>(file_.set)});
+  functions_ =
+      std::make_unique<runtime::LibraryCache>(Target{static_cast<InstructionSet>(file_.set)});
   const Functions tables{{embedded.phases, embedded.phase_count},
                          {embedded.operators, embedded.operator_count},
                          callbacks_};
@@ -130,7 +130,8 @@ Status Instance::link_programs(const cleave_embedded& embedded) {
 Status Instance::make_runners(const cleave_options& options) {
   int64_t needed = 0;
   for (const Sized& s : sized_)
-    needed = std::max({needed, s.step.linked->arena_bytes(), s.gather ? s.gather->linked->arena_bytes() : 0});
+    needed = std::max(
+        {needed, s.step.linked->arena_bytes(), s.gather ? s.gather->linked->arena_bytes() : 0});
   if (options.memory != nullptr) {
     if (std::cmp_less(options.memory_bytes, needed))
       return user_error("memory has {} bytes, expected {} or more", options.memory_bytes, needed);
@@ -221,8 +222,8 @@ Status Instance::bind(const char* name, const cleave_tensor* tensor) {
   const StateEntry& entry = file_.state[k];
   if (entry.kind == StateKind::constant)
     return user_error("{}: `{}` is a constant: set_constants() sets it", told("bind"), name);
-  CLEAVE_CHECK(check_tensor(entry.type, tensor, Strides::given,
-                            {told("bind") + ": state", {}, entry.name}));
+  CLEAVE_CHECK(
+      check_tensor(entry.type, tensor, Strides::given, {told("bind") + ": state", {}, entry.name}));
   held_[k] = {static_cast<std::byte*>(tensor->data), nullptr};
   return {};
 }
@@ -261,11 +262,11 @@ Status Instance::take_inputs(const cleave_tensor* in, size_t count) {
   }
   for (size_t k = 0; k < count; ++k) {
     const InputEntry& input = file_.inputs[k];
-    Status s = check_tensor(input.types[types_[k]], &in[k], Strides::given, {"input", k, input.name});
+    Status s =
+        check_tensor(input.types[types_[k]], &in[k], Strides::given, {"input", k, input.name});
     if (!s.ok()) return std::move(s).failure().within(told("run"));
   }
-  for (size_t k = 0; k < count; ++k)
-    inputs_[k] = {static_cast<std::byte*>(in[k].data), types_[k]};
+  for (size_t k = 0; k < count; ++k) inputs_[k] = {static_cast<std::byte*>(in[k].data), types_[k]};
   return {};
 }
 
@@ -342,7 +343,8 @@ Status Instance::check_outputs(const Program& program, const cleave_tensor* out,
 void Instance::bind_all(const Program& program) const {
   const auto bind = [&](const Placeholders& placeholders, size_t k, void* data) {
     if (k >= placeholders.size() || !placeholders[k]) return;
-    if (program.runner->bound(*placeholders[k]) != data) program.runner->bind(*placeholders[k], data);
+    if (program.runner->bound(*placeholders[k]) != data)
+      program.runner->bind(*placeholders[k], data);
   };
   const ProgramEntry& entry = *program.entry;
   for (size_t k = 0; k < inputs_.size(); ++k) bind(entry.inputs, k, inputs_[k].data);

@@ -109,8 +109,8 @@ class Instance {
   std::optional<WeightFile> weights_;  // what the state may lie in
   HeldList held_;                      // by entry; constants: what runs read now
   std::vector<Bound> inputs_;
-  std::vector<size_t> types_;  // of inputs_, for a run
-  size_t last_ = 0;            // the size of the last run
+  std::vector<size_t> types_;         // of inputs_, for a run
+  size_t last_ = 0;                   // the size of the last run
   const Program* results_ = nullptr;  // whose results there are
   std::map<std::string, size_t, std::less<>> state_by_name_, input_by_name_;
   std::atomic<bool> busy_ = false;

@@ -201,8 +201,8 @@ Status Instance::set_constants(const char* const* names, const cleave_tensor* fr
     if (entry.kind != StateKind::constant)
       return user_error("{}: `{}` is no constant: set_state() sets it", told("set_constants"),
                         names[i]);
-    CLEAVE_CHECK(
-        check_tensor(entry.type, &from[i], Strides::any, {told("set_constants") + ":", i, names[i]}));
+    CLEAVE_CHECK(check_tensor(entry.type, &from[i], Strides::any,
+                              {told("set_constants") + ":", i, names[i]}));
     CLEAVE_TRY(next[k], copy_of(entry, from[i]));
   }
   if (has_all_constants(next))

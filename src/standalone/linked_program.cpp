@@ -21,8 +21,7 @@ Status LinkedProgram::link_kernels(std::vector<KernelEntry>& kernels, const Func
 Status LinkedProgram::link_foreign(const std::vector<ForeignEntry>& calls,
                                    const Functions& functions) {
   for (const ForeignEntry& call : calls) {
-    if (call.number >=
-        (call.is_callback ? functions.callbacks.size() : functions.operators.size()))
+    if (call.number >= (call.is_callback ? functions.callbacks.size() : functions.operators.size()))
       return bug("the library lacks operators");
     if (call.is_callback)
       foreign_.push_back(functions.callbacks[call.number]);

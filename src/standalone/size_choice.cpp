@@ -48,8 +48,8 @@ Result<std::optional<size_t>> SizeChoice::type_of(size_t k, const cleave_tensor*
       return std::optional(t);
   const auto dtype = static_cast<DType>(given->dtype);
   if (dtype == input.type.dtype && fits(shape, input.type.shape)) return std::optional<size_t>();
-  return wrong_tensor(
-      whose, fmt::format("it is {}, expected {}", type_text(dtype, shape), text(input)));
+  return wrong_tensor(whose,
+                      fmt::format("it is {}, expected {}", type_text(dtype, shape), text(input)));
 }
 
 std::optional<size_t> SizeChoice::find(std::span<const size_t> types, size_t likely) const {
@@ -88,11 +88,10 @@ Status SizeChoice::check_sizes(const Shapes& shapes,
 
 std::string SizeChoice::held() const {
   std::vector<std::string> all;
-  for (const SizedEntry& s : file_.sized)
-    all.push_back(text({s.sizes.begin(), s.sizes.end()}));
+  for (const SizedEntry& s : file_.sized) all.push_back(text({s.sizes.begin(), s.sizes.end()}));
   const size_t told = std::min(all.size(), most_told);
-  std::string out =
-      fmt::format("{}", fmt::join(std::span(all).first(told), file_.sizes.size() > 1 ? "; " : ", "));
+  std::string out = fmt::format(
+      "{}", fmt::join(std::span(all).first(told), file_.sizes.size() > 1 ? "; " : ", "));
   if (told < all.size()) out += fmt::format(" and {} more", all.size() - told);
   return out;
 }
@@ -121,7 +120,8 @@ Failure SizeChoice::refusal(const Shapes& shapes) const {
     std::vector<std::string> types;
     for (size_t k = 0; k < shapes.size(); ++k)
       if (const InputEntry& input = file_.inputs[k]; shapes[k])
-        types.push_back(fmt::format("`{}` {}", input.name, type_text(input.type.dtype, *shapes[k])));
+        types.push_back(
+            fmt::format("`{}` {}", input.name, type_text(input.type.dtype, *shapes[k])));
     given = fmt::format("{}", fmt::join(types, ", "));
   }
   return user_error("the library has no program for {}; it holds {}", given, held());

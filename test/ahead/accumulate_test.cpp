@@ -10,8 +10,7 @@ namespace {
 TEST(Accumulate, a_step_that_gathers_is_the_step_over_all_micro_steps) {
   for (const bool varies : {false, true}) {
     VaryingStep mlp;
-    TrainStep step =
-        mlp.make({.clip_norm = 1.0, .accumulate = 3, .ema_decay = 0.9},
+    TrainStep step = mlp.make({.clip_norm = 1.0, .accumulate = 3, .ema_decay = 0.9},
                               varies ? InputDim(dyn("B", 1, 8)) : InputDim(6));
     const Folder folder;
     BuildOptions options;

@@ -53,8 +53,9 @@ TEST(Sizes, what_is_not_held_is_one_clear_error_and_the_next_run_is_right) {
               CLEAVE_USER_ERROR);
     return run.message();
   };
-  EXPECT_EQ(told({7, 4}, {7, 4}), "f_run: the library has no program for B=7; it holds B=1, B=8, "
-                                  "B=64");
+  EXPECT_EQ(told({7, 4}, {7, 4}),
+            "f_run: the library has no program for B=7; it holds B=1, B=8, "
+            "B=64");
   EXPECT_EQ(told({65, 4}, {65, 4}),
             "f_run: input 0 `x` (dim 0): B is 65, expected 1 to 64: got f32[65,4]");
   EXPECT_EQ(told({8, 4}, {65, 4}),
@@ -179,10 +180,10 @@ TEST(Sizes, two_instances_at_once_at_other_sizes) {
 
 TEST(Sizes, a_frozen_program_folds_once_for_all_sizes) {
   Generator rng(3);
-  Variable first("first", rng.uniform({16, 16}, -1, 1)), second("second", rng.uniform({16, 16}, -1, 1));
+  Variable first("first", rng.uniform({16, 16}, -1, 1)),
+      second("second", rng.uniform({16, 16}, -1, 1));
   const auto f = [&](const Tensor& x) { return matmul(x, matmul(Tensor(first), Tensor(second))); };
-  CompiledFunction frozen =
-      compile(f, {{"x", DType::f32, {dyn("B", 1, 4), 16}}}, {.freeze = true});
+  CompiledFunction frozen = compile(f, {{"x", DType::f32, {dyn("B", 1, 4), 16}}}, {.freeze = true});
   const Folder folder;
   Library library(build(frozen, folder / "frozen.so").path, "frozen");
   Opened run(library);
@@ -200,11 +201,10 @@ TEST(Sizes, a_frozen_program_folds_once_for_all_sizes) {
   frozen.refreeze();
   ASSERT_EQ(run.set_constants({{"first", next}}), CLEAVE_DONE) << run.message();
   expect_right();
-  EXPECT_EQ(run.set_constants({{"first", rng.uniform({16, 16}, -1, 1)},
-                               {"second", HostTensor(DType::f32, {2})}}),
+  EXPECT_EQ(run.set_constants(
+                {{"first", rng.uniform({16, 16}, -1, 1)}, {"second", HostTensor(DType::f32, {2})}}),
             CLEAVE_USER_ERROR);
-  EXPECT_EQ(run.message(),
-            "frozen_set_constants: 1 `second`: it is f32[2], expected f32[16,16]");
+  EXPECT_EQ(run.message(), "frozen_set_constants: 1 `second`: it is f32[2], expected f32[16,16]");
   expect_right();  // neither was set
 }
 
@@ -272,7 +272,8 @@ TEST(Sizes, callbacks_whose_operands_vary_have_a_name_for_each_size) {
     HostTensor x(DType::f32, {rows});
     for (int64_t i = 0; i < rows; ++i) x.set_number(i, static_cast<double>(i));
     ASSERT_EQ(run.run({x}, out), CLEAVE_DONE) << run.message();
-    for (int64_t i = 0; i < rows; ++i) EXPECT_EQ(out[0].number(i), 2.0 * (static_cast<double>(i) + 10));
+    for (int64_t i = 0; i < rows; ++i)
+      EXPECT_EQ(out[0].number(i), 2.0 * (static_cast<double>(i) + 10));
   }
 }
 
@@ -288,8 +289,8 @@ TEST(Sizes, which_a_library_holds_is_asked_for) {
             "build: B is asked for without a size");
   EXPECT_EQ(refusal(rows_of(1, 64, w), {.sizes = {{"T", {1}}}}),
             "build: T is asked for, and no size of the inputs that varies has the name");
-  const CompiledFunction hidden = compile(
-      [](const Tensor& x) { return x.sum(); }, {{"x", DType::f32, {dyn("B", 0, 4), 0}}});
+  const CompiledFunction hidden =
+      compile([](const Tensor& x) { return x.sum(); }, {{"x", DType::f32, {dyn("B", 0, 4), 0}}});
   EXPECT_EQ(refusal(hidden), "nothing");
 }
 
