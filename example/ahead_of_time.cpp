@@ -1,8 +1,8 @@
 // Builds a training step as a library that runs without cleave, and trains with it here:
 //
 //   ahead_of_time mlp FOLDER      a regression      FOLDER/step.so, step.h, step.json
-//   ahead_of_time gpt FOLDER      gpt_model.h       FOLDER/batches.bin: inputs of 20 runs, each with
-//                                                     its rows in front
+//   ahead_of_time gpt FOLDER      gpt_model.h       FOLDER/batches.bin: inputs of 20 runs, each
+//                                                     with its rows in front
 //                                                   FOLDER/losses.txt: their losses
 //
 // The last batch of each epoch of the regression is smaller, so its library holds programs for two

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "ir/strides.h"
-#include "standalone/strided_copy.h"
 
 namespace cleave::ahead {
 namespace {
@@ -154,7 +153,7 @@ Status add_state(const Source& source, ProgramFile& file) {
     if (!types[k]) return bug("build: no program has `{}`", s.name);
     standalone::StateEntry entry{
         .name = s.name, .type = *types[k], .kind = s.kind, .is_updated = updated[k]};
-    entry.bytes = standalone::extent_bytes(entry.type.shape, entry.type.strides, entry.type.dtype);
+    entry.bytes = bytes_of(entry.type);
     if (s.role == "random") file.random = k;
     file.state.push_back(std::move(entry));
   }

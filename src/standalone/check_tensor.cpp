@@ -86,7 +86,7 @@ Status check_tensor(const TensorType& expected, const cleave_tensor* given, Stri
   if (dtype != expected.dtype || !std::ranges::equal(shape, expected.shape))
     return wrong(
         fmt::format("it is {}, expected {}", type_text(dtype, shape), type_text(expected)));
-  if (extent_bytes(expected.shape, expected.strides, dtype) == 0) return {};
+  if (bytes_of(expected) == 0) return {};
   if (t.data == nullptr) return wrong("its data is NULL");
   if (!is_aligned(t.data, dtype))
     return wrong(fmt::format("its address is no multiple of the {} bytes of {}",

@@ -72,11 +72,10 @@ class Instance {
   Status link_programs(const cleave_embedded& embedded);
   Status start_threads(const cleave_options& options);
   Status make_runners(const cleave_options& options);
-  // ---- a run
+  // ---- a run (instance_run.cpp)
   Result<const Program*> choose(const cleave_tensor* in, size_t count);
   Status check_bound() const;
   Status take_inputs(const cleave_tensor* in, size_t count);
-  Failure refuse_sizes() const;
   bool gathers() const;
   Status check_outputs(const Program& program, const cleave_tensor* out, size_t count) const;
   Status check_values() const;

@@ -48,6 +48,10 @@ struct TensorType {
   std::vector<int64_t> strides;  // as programs read and write it; -1: it varies
 };
 
+inline int64_t bytes_of(const TensorType& t) {
+  return extent_of(t.shape, t.strides) * size_of(t.dtype);
+}
+
 struct ResultEntry {
   TensorType type;
   std::optional<size_t> result;  // its number in `return`; nothing: this program has none

@@ -1,6 +1,6 @@
 // Libraries of programs of several sizes, which the shapes of inputs choose.
 // tests: trace_source.cpp held_sizes.cpp add_programs.cpp entries.cpp source.cpp
-// tests: standalone/size_choice.cpp standalone/instance_state.cpp
+// tests: standalone/size_choice.cpp standalone/instance_state.cpp standalone/instance_run.cpp
 #include <fmt/format.h>
 
 #include <thread>
