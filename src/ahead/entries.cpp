@@ -51,24 +51,28 @@ Result<size_t> type_number(std::vector<TensorType>& types, TensorType type,
   return static_cast<size_t>(known - types.begin());
 }
 
-// What a dim that varies is of the sizes: one of them, a multiple, or a sum.
+// What a dim that varies is of the sizes, where it depends on one of them alone: n*2+1.
 DimEntry dim_entry(const ProgramFile& file, size_t input, size_t dim) {
-  const auto holds = [&](const auto& rule) {
-    return std::ranges::all_of(file.sized, [&](const standalone::SizedEntry& s) {
-      return file.inputs[input].types[s.inputs[input]].shape[dim] == rule(s.sizes);
-    });
+  const auto number_of = [&](const standalone::SizedEntry& s) {
+    return file.inputs[input].types[s.inputs[input]].shape[dim];
   };
-  const auto& first = file.sized.back();
-  const int64_t number = file.inputs[input].types[first.inputs[input]].shape[dim];
-  for (size_t s = 0; s < file.sizes.size(); ++s) {
-    const std::string& name = file.sizes[s].name;
-    const int64_t size = first.sizes[s];
-    if (holds([&](const auto& sizes) { return sizes[s]; })) return {name, s};
-    if (const int64_t factor = size > 0 ? number / size : 0;
-        holds([&](const auto& sizes) { return sizes[s] * factor; }))
-      return {fmt::format("{}*{}", name, factor), {}};
-    if (holds([&](const auto& sizes) { return sizes[s] + number - size; }))
-      return {fmt::format("{}{:+}", name, number - size), {}};
+  const standalone::SizedEntry& first = file.sized.front();
+  for (size_t k = 0; k < file.sizes.size(); ++k) {
+    const auto other = std::ranges::find_if(
+        file.sized, [&](const standalone::SizedEntry& s) { return s.sizes[k] != first.sizes[k]; });
+    if (other == file.sized.end()) continue;
+    const int64_t factor =
+        (number_of(*other) - number_of(first)) / (other->sizes[k] - first.sizes[k]);
+    const int64_t rest = number_of(first) - factor * first.sizes[k];
+    const bool holds = std::ranges::all_of(file.sized, [&](const standalone::SizedEntry& s) {
+      return number_of(s) == factor * s.sizes[k] + rest;
+    });
+    if (!holds) continue;
+    const std::string& name = file.sizes[k].name;
+    if (factor == 1 && rest == 0) return {name, k};
+    return {name + (factor == 1 ? "" : fmt::format("*{}", factor)) +
+                (rest == 0 ? "" : fmt::format("{:+}", rest)),
+            {}};
   }
   return {"?", {}};
 }

@@ -231,6 +231,8 @@ TEST(Sizes, constants_that_the_function_makes_for_a_size_are_entries_of_their_ow
   EXPECT_EQ(run.get_state("ramp@B=3", got), CLEAVE_DONE) << run.message();
   EXPECT_EQ(got.number(0), 3);
   EXPECT_EQ(run.get_state("same@B=3", got), CLEAVE_USER_ERROR);
+  EXPECT_TRUE(run.message().starts_with("f_get_state: the program has no state `same@B=3`"))
+      << run.message();
 }
 
 TEST(Sizes, callbacks_whose_operands_vary_have_a_name_for_each_size) {
