@@ -101,7 +101,7 @@ Status Instance::link_programs(const cleave_embedded& embedded) {
     return LinkedProgram::link(std::move(entry.code), tables, *functions_);
   };
   for (SizedEntry& s : file_.sized) {
-    Sized& out = sized_.emplace_back();
+    LinkedSize& out = sized_.emplace_back();
     CLEAVE_TRY(out.step.linked, link(s.step));
     out.step.entry = &s.step;
     out.step.sizes = &s.sizes;
@@ -120,7 +120,7 @@ Status Instance::link_programs(const cleave_embedded& embedded) {
 
 Status Instance::make_runners(const cleave_options& options) {
   int64_t needed = 0;
-  for (const Sized& s : sized_)
+  for (const LinkedSize& s : sized_)
     needed = std::max(
         {needed, s.step.linked->arena_bytes(), s.gather ? s.gather->linked->arena_bytes() : 0});
   if (options.memory != nullptr) {
@@ -132,10 +132,10 @@ Status Instance::make_runners(const cleave_options& options) {
   } else {
     CLEAVE_TRY(arena_, runtime::make_host_arena(needed));
   }
-  const auto make = [&](Program& p) {
+  const auto make = [&](LinkedEntry& p) {
     p.runner = std::make_unique<Runner>(p.linked->runnable(), arena_, executor_);
   };
-  for (Sized& s : sized_) {
+  for (LinkedSize& s : sized_) {
     make(s.step);
     if (s.gather) make(*s.gather);
   }

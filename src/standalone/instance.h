@@ -25,6 +25,19 @@
 
 namespace cleave::standalone {
 
+// A program of an instance.
+struct LinkedEntry {
+  std::unique_ptr<const LinkedProgram> linked;
+  std::unique_ptr<Runner> runner;
+  const ProgramEntry* entry = nullptr;
+  const std::vector<int64_t>* sizes = nullptr;
+};
+
+struct LinkedSize {
+  LinkedEntry step;
+  std::optional<LinkedEntry> gather;
+};
+
 class Instance {
  public:
   // Errors: user for options that are wrong, files that can't be read, values that are missing;
@@ -49,16 +62,6 @@ class Instance {
     std::shared_ptr<void> own;  // keeps it; null: it is the library's or the caller's
   };
   using HeldList = std::vector<Held>;  // by entry
-  struct Program {
-    std::unique_ptr<const LinkedProgram> linked;
-    std::unique_ptr<Runner> runner;
-    const ProgramEntry* entry = nullptr;
-    const std::vector<int64_t>* sizes = nullptr;
-  };
-  struct Sized {
-    Program step;
-    std::optional<Program> gather;
-  };
   // Where an input is bound, and which of its types that has.
   struct Bound {
     std::byte* data = nullptr;
@@ -73,17 +76,17 @@ class Instance {
   Status start_threads(const cleave_options& options);
   Status make_runners(const cleave_options& options);
   // ---- a run (instance_run.cpp)
-  Result<const Program*> choose(const cleave_tensor* in, size_t count);
+  Result<const LinkedEntry*> choose(const cleave_tensor* in, size_t count);
   Status check_bound() const;
   Status take_inputs(const cleave_tensor* in, size_t count);
   bool gathers() const;
-  Status check_outputs(const Program& program, const cleave_tensor* out, size_t count) const;
+  Status check_outputs(const LinkedEntry& program, const cleave_tensor* out, size_t count) const;
   Status check_values() const;
   Status check_apart() const;
   int64_t input_bytes(size_t k) const;
-  void bind_all(const Program& program) const;
-  static void copy_results(const Program& program, const cleave_tensor* out, size_t count);
-  Failure failure_of(const Program& program, const FailedThunk& failed);
+  void bind_all(const LinkedEntry& program) const;
+  static void copy_results(const LinkedEntry& program, const cleave_tensor* out, size_t count);
+  Failure failure_of(const LinkedEntry& program, const FailedThunk& failed);
   // ---- the state (instance_state.cpp)
   Status read_weights(const cleave_embedded& embedded, const cleave_options& options);
   Status take_file(const std::string& path);
@@ -101,16 +104,16 @@ class Instance {
   const SizeChoice choice_{file_};
   std::unique_ptr<runtime::LibraryCache> functions_;
   std::vector<ForeignFunction> callbacks_;
-  std::vector<Sized> sized_;  // as in file_
+  std::vector<LinkedSize> sized_;  // as in file_
   std::vector<std::unique_ptr<const LinkedProgram>> foldings_;
   std::shared_ptr<Executor> executor_;
   std::shared_ptr<ArenaMemory> arena_;
   std::optional<WeightFile> weights_;  // what the state may lie in
   HeldList held_;                      // by entry; constants: what runs read now
   std::vector<Bound> inputs_;
-  std::vector<size_t> types_;         // of inputs_, for a run
-  size_t last_ = 0;                   // the size of the last run
-  const Program* results_ = nullptr;  // whose results there are
+  std::vector<size_t> types_;             // of inputs_, for a run
+  size_t last_ = 0;                       // the size of the last run
+  const LinkedEntry* results_ = nullptr;  // whose results there are
   std::map<std::string, size_t, std::less<>> state_by_name_, input_by_name_;
   std::atomic<bool> busy_ = false;
   std::mutex setting_;  // one thread makes constants at a time

@@ -58,7 +58,7 @@ Status Instance::take_inputs(const cleave_tensor* in, size_t count) {
 }
 
 // The program of the inputs' sizes.
-Result<const Instance::Program*> Instance::choose(const cleave_tensor* in, size_t count) {
+Result<const LinkedEntry*> Instance::choose(const cleave_tensor* in, size_t count) {
   if (in != nullptr) {
     CLEAVE_CHECK(take_inputs(in, count));
   } else {
@@ -112,7 +112,7 @@ Status Instance::check_apart() const {
   return {};
 }
 
-Status Instance::check_outputs(const Program& program, const cleave_tensor* out,
+Status Instance::check_outputs(const LinkedEntry& program, const cleave_tensor* out,
                                size_t count) const {
   if (out == nullptr && count > 0)
     return user_error("{}: out is NULL, out_count is {}", told("run"), count);
@@ -127,7 +127,7 @@ Status Instance::check_outputs(const Program& program, const cleave_tensor* out,
 }
 
 // All that has moved since the program's last run.
-void Instance::bind_all(const Program& program) const {
+void Instance::bind_all(const LinkedEntry& program) const {
   const auto bind = [&](const Placeholders& placeholders, size_t k, void* data) {
     if (k >= placeholders.size() || !placeholders[k]) return;
     if (program.runner->bound(*placeholders[k]) != data)
@@ -140,7 +140,7 @@ void Instance::bind_all(const Program& program) const {
     bind(entry.sizes, k, const_cast<int64_t*>(&(*program.sizes)[k]));
 }
 
-Failure Instance::failure_of(const Program& program, const FailedThunk& failed) {
+Failure Instance::failure_of(const LinkedEntry& program, const FailedThunk& failed) {
   const bool skips = !file_.skip_text.empty() && failed.fault.message == file_.skip_text;
   if (skips && file_.random) ++reinterpret_cast<int64_t*>(held_[*file_.random].data)[1];
   return user_error("{}: {}{}", told("run"),
@@ -148,7 +148,7 @@ Failure Instance::failure_of(const Program& program, const FailedThunk& failed) 
                     skips ? "; the step was skipped" : "");
 }
 
-void Instance::copy_results(const Program& program, const cleave_tensor* out, size_t count) {
+void Instance::copy_results(const LinkedEntry& program, const cleave_tensor* out, size_t count) {
   alignas(16) static std::byte zero[16];
   constexpr std::array<int64_t, most_dims> still{};
   for (size_t k = 0; k < count; ++k) {
@@ -170,7 +170,7 @@ Status Instance::run(const cleave_tensor* in, size_t in_count, const cleave_tens
     return user_error("{}: the instance is running already; open a second one to run two at once",
                       told("run"));
   take_pending();
-  CLEAVE_TRY(const Program* const program, choose(in, in_count));
+  CLEAVE_TRY(const LinkedEntry* const program, choose(in, in_count));
   CLEAVE_CHECK(check_outputs(*program, out, out_count));
   CLEAVE_CHECK(check_values());
   CLEAVE_CHECK(check_apart());

@@ -83,12 +83,5 @@ TEST(Accumulate, a_micro_step_that_is_skipped_changes_the_random_state_alone) {
   }
 }
 
-// y = x * w, and a row of it.
-CompiledFunction rows_of(int64_t least, int64_t most, const Variable& w) {
-  return compile([w](const Tensor& x, const Tensor& z) { return matmul(x, Tensor(w)) + z; },
-                 {{"x", DType::f32, {dyn("B", least, most), 4}},
-                  {"z", DType::f32, {dyn("B", least, most), 4}}});
-}
-
 }  // namespace
 }  // namespace cleave

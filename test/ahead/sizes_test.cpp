@@ -41,6 +41,13 @@ TEST(Sizes, a_step_has_the_losses_and_the_state_of_the_step_at_each_size) {
   expect_state(run, step);
 }
 
+// y = x * w, and a row of it.
+CompiledFunction rows_of(int64_t least, int64_t most, const Variable& w) {
+  return compile([w](const Tensor& x, const Tensor& z) { return matmul(x, Tensor(w)) + z; },
+                 {{"x", DType::f32, {dyn("B", least, most), 4}},
+                  {"z", DType::f32, {dyn("B", least, most), 4}}});
+}
+
 TEST(Sizes, what_is_not_held_is_one_clear_error_and_the_next_run_is_right) {
   Generator rng(3);
   const CompiledFunction f = rows_of(1, 64, Variable("w", rng.uniform({4, 4}, -1, 1)));
