@@ -17,7 +17,7 @@ Json tensor(const std::string& name, const standalone::TensorType& t) {
   return {{"name", name},
           {"dtype", name_of(t.dtype)},
           {"shape", numbers(t.shape)},
-          {"strides", numbers(t.strides)}};
+          {"strides", t.strides.size() < t.shape.size() ? Json() : numbers(t.strides)}};
 }
 
 std::string_view place_name(WeightPlace place) {

@@ -4,6 +4,8 @@
 #include <set>
 
 #include "ir/strides.h"
+#include "standalone/check_tensor.h"
+#include "standalone/strided_copy.h"
 
 namespace cleave::ahead {
 namespace {
@@ -20,15 +22,24 @@ bool operator==(const TensorType& a, const TensorType& b) {
   return a.dtype == b.dtype && a.shape == b.shape && a.strides == b.strides;
 }
 
-// The type that all have, with -1 for what differs. Error (bug): dtypes or ranks differ.
-Status join(TensorType& all, const TensorType& one, const std::string& name) {
-  if (all.dtype != one.dtype || all.shape.size() != one.shape.size())
-    return bug("build: `{}` has another dtype or rank at other sizes", name);
-  for (size_t d = 0; d < all.shape.size(); ++d) {
-    if (all.shape[d] != one.shape[d]) all.shape[d] = -1;
-    if (all.strides[d] != one.strides[d]) all.strides[d] = -1;
+bool is_row_major(const TensorType& t) { return standalone::is_dense(t.shape, t.strides); }
+
+// The type that all have, with -1 for what differs, and no strides where those differ and are
+// row-major. Error (user): dtypes or ranks differ.
+Result<TensorType> joined(const std::vector<TensorType>& types, const std::string& name) {
+  TensorType all = types.front();
+  for (const TensorType& one : types) {
+    if (all.dtype != one.dtype || all.shape.size() != one.shape.size())
+      return user_error("build: `{}` is {} at one size and {} at another", name,
+                        standalone::type_text(types.front()), standalone::type_text(one));
+    for (size_t d = 0; d < all.shape.size(); ++d) {
+      if (all.shape[d] != one.shape[d]) all.shape[d] = -1;
+      if (all.strides[d] != one.strides[d]) all.strides[d] = -1;
+    }
   }
-  return {};
+  const bool vary = std::ranges::find(all.strides, -1) != all.strides.end();
+  if (vary && std::ranges::all_of(types, is_row_major)) all.strides.clear();
+  return all;
 }
 
 std::set<std::string> updated_of(const Graph& g) {
@@ -87,11 +98,10 @@ Status add_input(const Source& source, size_t k, ProgramFile& file) {
     if (!file.sized[n].step.inputs[k])
       return bug("build: the program has no input %{}", program.inputs[k]);
     TensorType type = tensor_type(g.type(g.find(program.inputs[k])));
-    if (n == 0) entry.type = type;
-    CLEAVE_CHECK(join(entry.type, type, name));
     CLEAVE_TRY(const size_t number, type_number(entry.types, std::move(type), name));
     file.sized[n].inputs.push_back(number);
   }
+  CLEAVE_TRY(entry.type, joined(entry.types, name));
   for (const Source::Program* p : programs_of(source))
     entry.is_updated |= updated_of(p->graph).contains(p->inputs[k]);
   for (size_t d = 0; d < entry.type.shape.size(); ++d)
@@ -130,11 +140,12 @@ Status add_outputs(const Source& source, ProgramFile& file) {
     };
     add(source.sized[n].step, file.sized[n].step);
     if (source.sized[n].gather) add(*source.sized[n].gather, *file.sized[n].gather);
-    for (size_t k = 0; k < source.outputs.size(); ++k) {
-      const TensorType& type = file.sized[n].step.outputs[k].type;
-      if (n == 0) file.outputs.push_back({source.outputs[k], type});
-      CLEAVE_CHECK(join(file.outputs[k].type, type, source.outputs[k]));
-    }
+  }
+  for (size_t k = 0; k < source.outputs.size(); ++k) {
+    std::vector<TensorType> types;
+    for (const standalone::SizedEntry& s : file.sized) types.push_back(s.step.outputs[k].type);
+    CLEAVE_TRY(TensorType type, joined(types, source.outputs[k]));
+    file.outputs.push_back({source.outputs[k], std::move(type)});
   }
   return {};
 }

@@ -154,7 +154,7 @@ namespace {
 
 cleave_tensor without_data(const TensorType& t) {
   return {nullptr, static_cast<int32_t>(t.dtype), static_cast<int32_t>(t.shape.size()),
-          t.shape.data(), t.strides.data()};
+          t.shape.data(), t.strides.empty() ? nullptr : t.strides.data()};
 }
 
 Status check_index(const std::string& what, size_t index, size_t count, const cleave_tensor* type) {

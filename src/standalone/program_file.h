@@ -44,8 +44,9 @@ struct CodeEntry {
 
 struct TensorType {
   DType dtype = DType::f32;
-  std::vector<int64_t> shape;    // -1: it varies
-  std::vector<int64_t> strides;  // as programs read and write it; -1: it varies
+  std::vector<int64_t> shape;  // -1: it varies
+  // As programs read and write it; -1: it varies; none: they vary, and are row-major.
+  std::vector<int64_t> strides;
 };
 
 inline int64_t bytes_of(const TensorType& t) {

@@ -112,6 +112,19 @@ TEST(Sizes, types_are_told_with_what_varies_and_after_a_run_with_its_sizes) {
             std::string::npos)
       << text;
   EXPECT_NE(text.find(R"("shape":[-1,4],"strides":[4,1],"dims":["B",4])"), std::string::npos);
+  // Strides that vary are none, as row-major ones may be.
+  const CompiledFunction wide =
+      compile([](const Tensor& x) { return x + x; }, {{"x", DType::f32, {4, dyn("B", 2, 3)}}});
+  Library other(build(wide, folder / "wide.so").path, "wide");
+  EXPECT_NE(other.describe().find(R"("shape":[4,-1],"strides":null,"dims":[4,"B"])"),
+            std::string::npos)
+      << other.describe();
+  Opened opened(other);
+  cleave_tensor type{};
+  ASSERT_EQ(other.get<int(cleave_instance*, size_t, cleave_tensor*, cleave_error*)>("input")(
+                opened.get(), 0, &type, &other.error),
+            CLEAVE_DONE);
+  EXPECT_EQ(type.strides, nullptr);
   // The sizes are of the key.
   EXPECT_NE(build(f, folder / "g.so", {.sizes = {{"B", {2}}}}).key, built.key);
   EXPECT_EQ(build(f, folder / "h.so", {.sizes = {{"B", {3, 2, 2}}}}).key, built.key);
@@ -298,6 +311,10 @@ TEST(Sizes, which_a_library_holds_is_asked_for) {
             "build: B is asked for without a size");
   EXPECT_EQ(refusal(rows_of(1, 64, w), {.sizes = {{"T", {1}}}}),
             "build: T is asked for, and no size of the inputs that varies has the name");
+  const CompiledFunction changes =
+      compile([](const Tensor& x) { return x.size(0) == 1 ? x.sum() : x + x; },
+              {{"x", DType::f32, {dyn("B", 1, 2)}}});
+  EXPECT_EQ(refusal(changes), "build: `out.0` is f32[] at one size and f32[2] at another");
   const CompiledFunction hidden =
       compile([](const Tensor& x) { return x.sum(); }, {{"x", DType::f32, {dyn("B", 0, 4), 0}}});
   EXPECT_EQ(refusal(hidden), "nothing");
