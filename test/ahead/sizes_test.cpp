@@ -228,6 +228,28 @@ TEST(Sizes, a_frozen_program_folds_once_for_all_sizes) {
   expect_right();  // neither was set
 }
 
+TEST(Sizes, what_is_folded_is_another_value_at_each_size) {
+  Generator rng(3);
+  Variable w("w", rng.uniform({8}, -1, 1));
+  CompiledFunction frozen =
+      compile([&](const Tensor& x) { return x * tanh(Tensor(w).slice(0, 0, x.size(0))); },
+              {{"x", DType::f32, {dyn("B", 2, 8)}}}, {.freeze = true});
+  const Folder folder;
+  Library library(build(frozen, folder / "frozen.so", {.sizes = {{"B", {3, 8}}}}).path, "frozen");
+  Opened run(library);
+  for (int i = 0; i < 2; ++i) {
+    for (const int64_t size : {8, 3}) {
+      const HostTensor x = rng.uniform({size}, -1, 1);
+      HostTensors out = {HostTensor(DType::f32, {size})};
+      ASSERT_EQ(run.run({x}, out), CLEAVE_DONE) << run.message();
+      EXPECT_TRUE(out[0].same_bits(frozen.run({x})[0])) << size;
+    }
+    w.set(rng.uniform({8}, -1, 1));
+    frozen.refreeze();
+    ASSERT_EQ(run.set_constants({{"w", w.value()}}), CLEAVE_DONE) << run.message();
+  }
+}
+
 TEST(Sizes, constants_that_the_function_makes_for_a_size_are_entries_of_their_own) {
   CompiledFunction f = compile(
       [](const Tensor& x) {
