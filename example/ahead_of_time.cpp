@@ -1,8 +1,12 @@
 // Builds a training step as a library that runs without cleave, and trains with it here:
 //
 //   ahead_of_time mlp FOLDER      a regression      FOLDER/step.so, step.h, step.json
-//   ahead_of_time gpt FOLDER      gpt_model.h       FOLDER/batches.bin: inputs of 20 steps
+//   ahead_of_time gpt FOLDER      gpt_model.h       FOLDER/batches.bin: inputs of 20 runs, each
+//                                                     with its rows in front
 //                                                   FOLDER/losses.txt: their losses
+//
+// The last batch of each epoch of the regression is smaller, so its library holds programs for two
+// sizes; that of the GPT updates the parameters in each second run (TrainOptions::accumulate).
 //
 // The programs of example/ahead_of_time/ train from step.so alone, in C, C++ and Python, with the
 // same losses, bit for bit. Without arguments it builds the regression in a temporary folder.
@@ -17,17 +21,20 @@ using namespace cleave;
 
 constexpr int steps = 20;
 
-using MakeBatch = std::function<HostTensors()>;
+using MakeBatch = std::function<HostTensors(int run)>;
 
-static void train(const std::string& folder, TrainStep step, const MakeBatch& make) {
-  const BuiltLibrary built = build(step, folder + "/step.so");
+static void train(const std::string& folder, TrainStep step, const BuildOptions& options,
+                  const MakeBatch& make) {
+  const BuiltLibrary built = build(step, folder + "/step.so", options);
   std::printf("%s: %lld B, %lld B of them code, %lld B weights\n", built.path.c_str(),
               static_cast<long long>(built.bytes), static_cast<long long>(built.code_bytes),
               static_cast<long long>(built.weight_bytes));
   std::ofstream batches(folder + "/batches.bin", std::ios::binary);
   std::ofstream losses(folder + "/losses.txt");
   for (int i = 0; i < steps; ++i) {
-    const HostTensors batch = make();
+    const HostTensors batch = make(i);
+    const int64_t rows = batch[0].shape()[0];
+    batches.write(reinterpret_cast<const char*>(&rows), sizeof(rows));
     for (const HostTensor& t : batch) batches.write(static_cast<const char*>(t.data()), t.bytes());
     losses << std::hexfloat << step.run({batch[0], batch[1]}).loss << "\n";
   }
@@ -38,11 +45,14 @@ static void train_mlp(const std::string& folder) {
   nn::Sequential model(nn::Linear(2, 64, rng), nn::Tanh(), nn::Dropout(0.1),
                        nn::Linear(64, 1, rng));
   train(folder,
-        train_step(model, [&](const Tensor& xy, const Tensor& z) { return mse_loss(model(xy), z); },
-                   optim::AdamW({.lr = 5e-3}),
-                   {{"xy", DType::f32, {256, 2}}, {"z", DType::f32, {256, 1}}}, {.clip_norm = 1.0}),
-        [&]() -> HostTensors {
-          return {rng.uniform({256, 2}, -1, 1), rng.uniform({256, 1}, -1, 1)};
+        train_step(
+            model, [&](const Tensor& xy, const Tensor& z) { return mse_loss(model(xy), z); },
+            optim::AdamW({.lr = 5e-3}),
+            {{"xy", DType::f32, {dyn("n", 1, 256), 2}}, {"z", DType::f32, {dyn("n", 1, 256), 1}}},
+            {.clip_norm = 1.0}),
+        {.sizes = {{"n", {104, 256}}}}, [&](int run) -> HostTensors {
+          const int64_t n = run % 4 == 3 ? 104 : 256;
+          return {rng.uniform({n, 2}, -1, 1), rng.uniform({n, 1}, -1, 1)};
         });
 }
 
@@ -59,8 +69,8 @@ static void train_gpt(const std::string& folder) {
                  },
                  optim::AdamW({.lr = 1e-3}),
                  {{"idx", DType::i64, {batch, context}}, {"target", DType::i64, {batch, context}}},
-                 {.clip_norm = 1.0}),
-      [&]() -> HostTensors {
+                 {.clip_norm = 1.0, .accumulate = 2}),
+      {}, [&](int) -> HostTensors {
         auto [idx, target] = text.windows(rng, batch, context);
         return {idx, target};
       });

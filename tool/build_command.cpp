@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "ahead/build_library.h"
+#include "ahead/held_sizes.h"
 #include "compile/stages.h"
 #include "op/registry.h"
 #include "pass/freeze/frozen_values.h"
@@ -54,30 +55,78 @@ bool holds_constants_alone(const Graph& g) {
   return any;
 }
 
-// What the graph's placeholders and results are to a caller.
-ahead::Source source_of(Graph g, const OpRegistry& ops, const StageOptions& options,
-                        const SafetensorsFile* values) {
-  ahead::Source out{.graph = std::move(g), .ops = &ops, .options = options};
+using Values = std::optional<SafetensorsFile>;
+
+ahead::Source::State state_of(const Graph& g, const Placeholder& p, bool freezes,
+                              const Values& values) {
+  const std::string& name = g.name(p.value);
+  ahead::Source::State out{name, std::string(role_name(p.role))};
+  if (p.role == Role::constant || (freezes && is_kept(g, p.value)))
+    out.kind = standalone::StateKind::constant;
+  if (p.role == Role::rng_state) out.value = HostTensor(DType::i64, {2});
+  if (const TensorEntry* given = values ? values->find(name) : nullptr)
+    out.value = host_tensor(*given);
+  return out;
+}
+
+// Adds a graph: what its placeholders and results are to a caller, by the first one.
+void add_graph(Graph g, std::vector<int64_t> sizes, const Values& values, ahead::Source& source) {
+  const bool is_first = source.sized.empty();
+  ahead::Source::Program& out =
+      source.sized.emplace_back(ahead::Source::Sized{std::move(sizes), {.graph = std::move(g)}})
+          .step;
   const Graph& graph = out.graph;
   for (const Placeholder& p : graph.placeholders()) {
     const std::string& name = graph.name(p.value);
     if (p.role == Role::input || p.role == Role::tangent || p.role == Role::saved) {
-      out.inputs.push_back({name, p.role == Role::tangent ? "co" + name : name});
-      continue;
+      if (is_first) source.inputs.push_back(p.role == Role::tangent ? "co" + name : name);
+      out.inputs.push_back(name);
+    } else if (p.role == Role::symint) {
+      for (size_t s = 0; s < source.sizes.size(); ++s)
+        if (source.sizes[s].name == name) out.sizes[name] = s;
+    } else {
+      const auto known = std::ranges::find(source.state, name, &ahead::Source::State::name);
+      out.state[name] = static_cast<size_t>(known - source.state.begin());
+      if (known == source.state.end())
+        source.state.push_back(state_of(graph, p, source.options.freeze, values));
     }
-    ahead::Source::State s{name, name, std::string(role_name(p.role))};
-    if (p.role == Role::constant || (options.freeze && is_kept(graph, p.value)))
-      s.kind = standalone::StateKind::constant;
-    if (p.role == Role::rng_state) s.value = HostTensor(DType::i64, {2});
-    if (const TensorEntry* given = values ? values->find(name) : nullptr)
-      s.value = host_tensor(*given);
-    out.state.push_back(std::move(s));
   }
   for (size_t k = 0; k < graph.returns().size(); ++k) {
     const Return& r = graph.returns()[k];
     if (r.kind == ReturnKind::update) continue;
-    out.outputs.push_back({k, r.kind == ReturnKind::grad ? "grad." + graph.name(r.target)
-                                                         : fmt::format("out.{}", k)});
+    if (is_first)
+      source.outputs.push_back(r.kind == ReturnKind::grad ? "grad." + graph.name(r.target)
+                                                          : fmt::format("out.{}", k));
+    out.outputs.emplace_back(k);
+  }
+}
+
+// The graph at the sizes that are asked for, up to the stage grad.
+Result<ahead::Source> source_of(const Options& o, const Graph& g, const OpRegistry& ops,
+                                StageOptions stages, const Values& values) {
+  ahead::Source out{.ops = &ops};
+  std::string names;
+  for (const Placeholder& p : g.placeholders())
+    if (p.role == Role::symint) {
+      out.sizes.push_back({g.name(p.value), p.sym.range.lo, p.sym.range.hi});
+      names +=
+          fmt::format("{}{}={},...", names.empty() ? "" : ",", g.name(p.value), p.sym.range.lo);
+    }
+  CLEAVE_TRY(auto asked, parse_size_lists(g, o.sizes, "--size"));
+  CLEAVE_TRY(const auto held, ahead::held_sizes(out.sizes, {.sizes = std::move(asked),
+                                                            .option = "--size " + names}));
+  for (const std::vector<int64_t>& sizes : held) {
+    Graph graph = g;
+    SymbolValues symbols;
+    for (size_t s = 0; s < sizes.size(); ++s) symbols[out.sizes[s].name] = sizes[s];
+    if (!sizes.empty()) { CLEAVE_TRY(graph, specialize(g, symbols)); }
+    stages.grad = o.grad && std::ranges::any_of(graph.placeholders(), &Placeholder::wants_grad);
+    CLEAVE_CHECK(run_stages(Stage::autocast, Stage::grad, graph, ops, stages));
+    if (out.sized.empty()) {
+      out.options = stages;
+      out.options.freeze = o.freeze || holds_constants_alone(graph);
+    }
+    add_graph(std::move(graph), sizes, values, out);
   }
   return out;
 }
@@ -93,19 +142,14 @@ Status run(const Options& o) {
   if (goes_to_stdout(o.out)) return user_error("-o: a library has several files, expected a path");
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
-  std::optional<SafetensorsFile> values;
+  Values values;
   if (!o.in.empty()) { CLEAVE_TRY(values, open_tensors(o.in)); }
-  CLEAVE_TRY(p.main, sized_graph(std::move(p.main), {}, o.sizes));
   StageOptions stages;
   CLEAVE_TRY(stages.autocast, o.autocast.dtype());
   CLEAVE_TRY(stages.target, o.target.target());
   CLEAVE_TRY(stages.executor, runtime::start_threads(o.threads));
   o.choice.apply(stages);
-  stages.grad = o.grad && std::ranges::any_of(p.main.placeholders(), &Placeholder::wants_grad);
-  CLEAVE_CHECK(run_stages(Stage::autocast, Stage::grad, p.main, ops, stages));
-  stages.freeze = o.freeze || holds_constants_alone(p.main);
-  const ahead::Source source =
-      source_of(std::move(p.main), ops, stages, values ? &*values : nullptr);
+  CLEAVE_TRY(const ahead::Source source, source_of(o, p.main, ops, stages, values));
   CLEAVE_TRY(const BuiltLibrary built,
              ahead::build_library(source, o.out, {.name = o.name, .weights = weights}));
   const double ms =
@@ -128,7 +172,7 @@ Status run(const Options& o) {
 
 Command build_command() {
   return {"build", "build a library that runs without cleave",
-          "  cleave build model.clv --in weights.safetensors -o step.so\n"
+          "  cleave build model.clv --in weights.safetensors --size n=1,8,64 -o step.so\n"
           "  cleave build model.clv --grad --weights none --target x86-64-v3 -o step.so",
           [](OptionList& options) {
             auto o = std::make_shared<Options>();
@@ -155,7 +199,9 @@ Command build_command() {
                            "native, x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4-bf16, or a file of "
                            "cleave tune");
             options.option("--threads", o->threads, "that compile; 0: one a core");
-            options.option("--size", o->sizes, size_help);
+            options.option("--size", o->sizes,
+                           "that the library holds, of a symint: s0=1,8,64 or s0=8,s1=1,16, each "
+                           "with each (default: all of its range, if these are 32 or fewer)");
             options.flag("--json", o->json,
                          "print one JSON object: bytes, code_bytes, weight_bytes, build_ms, ...");
             return [o] { return run(*o); };

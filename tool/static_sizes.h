@@ -20,6 +20,10 @@ Result<Graph> static_graph(const Graph& g, const std::map<std::string, Array>& g
 Result<Graph> sized_graph(Graph g, const std::map<std::string, Array>& given,
                           const std::vector<std::string>& sizes);
 inline constexpr const char* size_help = "of a symint: s0=64; several between commas";
+// Words of --size that name several sizes of a symint: s0=1 8 64 s1=16. Errors (user): as for
+// parse_sizes.
+Result<std::map<std::string, std::vector<int64_t>>> parse_size_lists(
+    const Graph& g, const std::vector<std::string>& words, const std::string& option);
 
 // The graph with its symints bound to their hints, as `cleave kernels` uses it.
 Result<Graph> graph_at_hints(const Graph& g);

@@ -2,7 +2,8 @@
  *
  *   cc -I FOLDER train.c FOLDER/step.so -o train && ./train FOLDER/batches.bin
  *
- * Prints the loss of each step. */
+ * Prints the loss of each step. In the file each batch has its rows in front: what varies in the
+ * shapes of inputs. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,15 +32,22 @@ int main(int argc, char **argv) {
   cleave_instance *step = step_open(&options, &error);
   if (step == NULL) return failed(&error);
   cleave_tensor in[STEP_INPUTS];
+  const int64_t *types[STEP_INPUTS];
+  int64_t shapes[STEP_INPUTS][2];
   for (size_t k = 0; k < STEP_INPUTS; ++k) {
     if (step_input(step, k, &in[k], &error) != CLEAVE_DONE) return failed(&error);
-    in[k].data = malloc(bytes_of(&in[k]));
-    if (in[k].data == NULL) return 1;
+    types[k] = in[k].shape;
+    in[k].shape = shapes[k];
+    in[k].strides = NULL;
   }
-  for (;;) {
-    size_t read = 0;
-    for (size_t k = 0; k < STEP_INPUTS; ++k) read += fread(in[k].data, bytes_of(&in[k]), 1, batches);
-    if (read < STEP_INPUTS) break;
+  int64_t rows;
+  while (fread(&rows, sizeof(rows), 1, batches) == 1) {
+    for (size_t k = 0; k < STEP_INPUTS; ++k) {
+      for (int32_t d = 0; d < in[k].rank; ++d) shapes[k][d] = types[k][d] < 0 ? rows : types[k][d];
+      void *memory = realloc(in[k].data, bytes_of(&in[k]));
+      if (memory == NULL || fread(memory, bytes_of(&in[k]), 1, batches) != 1) return 1;
+      in[k].data = memory;
+    }
     if (step_run(step, in, STEP_INPUTS, NULL, 0, &error) != CLEAVE_DONE) return failed(&error);
     cleave_tensor loss;
     if (step_result(step, 0, &loss, &error) != CLEAVE_DONE) return failed(&error);

@@ -1,8 +1,9 @@
-// Trains from step.so alone, as train.c does, from C++:
+// Trains from step.so alone, as train.c does, from C++, with the memory of results its own:
 //
 //   g++ -std=c++17 -I FOLDER train.cpp FOLDER/step.so -o train && ./train FOLDER/batches.bin
 #include "step.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -35,21 +36,25 @@ void train(std::istream& batches) {
   const Step step(step_open(&options, &error));
   if (!step) throw std::runtime_error(error.message);
   std::vector<cleave_tensor> in(STEP_INPUTS);
-  std::vector<std::vector<char>> memory;
-  for (size_t k = 0; k < in.size(); ++k) {
-    check(step_input(step.get(), k, &in[k], &error));
-    in[k].data = memory.emplace_back(memory_of(in[k])).data();
+  std::vector<std::vector<int64_t>> types, shapes;
+  std::vector<std::vector<char>> memory(STEP_INPUTS);
+  for (cleave_tensor& t : in) {
+    check(step_input(step.get(), types.size(), &t, &error));
+    types.emplace_back(t.shape, t.shape + t.rank);
+    t.strides = nullptr;
   }
-  for (;;) {
-    for (std::vector<char>& m : memory)
-      batches.read(m.data(), static_cast<std::streamsize>(m.size()));
-    if (!batches) return;
-    float loss = 0;
-    cleave_tensor out{&loss, CLEAVE_F32, 0, nullptr, nullptr}, norm{};
-    float of_gradients = 0;
-    norm = out;
-    norm.data = &of_gradients;
-    const cleave_tensor results[] = {out, norm};
+  for (int64_t rows = 0; batches.read(reinterpret_cast<char*>(&rows), sizeof(rows));) {
+    shapes = types;
+    for (size_t k = 0; k < in.size(); ++k) {
+      std::replace_if(shapes[k].begin(), shapes[k].end(), [](int64_t n) { return n < 0; }, rows);
+      in[k].shape = shapes[k].data();
+      memory[k] = memory_of(in[k]);
+      in[k].data = memory[k].data();
+      batches.read(memory[k].data(), static_cast<std::streamsize>(memory[k].size()));
+    }
+    float loss = 0, norm = 0;
+    const cleave_tensor results[] = {{&loss, CLEAVE_F32, 0, nullptr, nullptr},
+                                     {&norm, CLEAVE_F32, 0, nullptr, nullptr}};
     check(step_run(step.get(), in.data(), in.size(), results, STEP_OUTPUTS, &error));
     std::printf("%a\n", static_cast<double>(loss));
   }

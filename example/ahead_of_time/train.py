@@ -25,12 +25,12 @@ class Options(Structure):
                 ("memory_bytes", c_size_t), ("weights", c_char_p), ("callbacks", c_void_p), ("callback_count", c_size_t)]
 
 
-def tensor_of(entry):
-    """Memory for an entry of step.json, and its cleave_tensor."""
+def tensor_of(entry, rows=0):
+    """Memory for an entry of step.json, with `rows` for what varies, and its cleave_tensor."""
     code, element = DTYPES[entry["dtype"]]
-    rank = len(entry["shape"])
-    memory = ctypes.create_string_buffer(max(1, element * math.prod(entry["shape"])))
-    return memory, Tensor(ctypes.addressof(memory), code, rank, (c_int64 * max(1, rank))(*entry["shape"]), None)
+    shape = [rows if n < 0 else n for n in entry["shape"]]
+    memory = ctypes.create_string_buffer(max(1, element * math.prod(shape)))
+    return memory, Tensor(ctypes.addressof(memory), code, len(shape), (c_int64 * max(1, len(shape)))(*shape), None)
 
 
 def main(library, batches):
@@ -45,12 +45,14 @@ def main(library, batches):
     instance = step.step_open(byref(options), byref(error))
     if not instance:
         sys.exit(error.message.decode())
-    inputs = [tensor_of(entry) for entry in about["inputs"]]
     outputs = [tensor_of(entry) for entry in about["outputs"]]
-    ins = (Tensor * len(inputs))(*(t for _, t in inputs))
     outs = (Tensor * len(outputs))(*(t for _, t in outputs))
     with open(batches, "rb") as file:
-        while all(file.readinto(memory) == len(memory) for memory, _ in inputs):
+        while rows := file.read(8):
+            inputs = [tensor_of(entry, int.from_bytes(rows, "little")) for entry in about["inputs"]]
+            for memory, _ in inputs:
+                file.readinto(memory)
+            ins = (Tensor * len(inputs))(*(t for _, t in inputs))
             if step.step_run(instance, ins, len(ins), outs, len(outs), byref(error)):
                 sys.exit(error.message.decode())
             print(ctypes.c_float.from_buffer(outputs[0][0]).value.hex())

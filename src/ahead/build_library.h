@@ -1,8 +1,7 @@
 // From a source to step.so, step.h and step.json.
 //
-//   source ► write_program ► pack_program ► compile_units ─┐
-//   frozen part ► the same, as `folding` ──────────────────┤
-//   values ► weights ──────────────────────────────────────┴► link_library
+//   source ► add_programs (write_program, pack_program) ► compile_units ─┐
+//   values ► weights ────────────────────────────────────────────────────┴► link_library
 #pragma once
 #include "ahead/source.h"
 #include "cleave/build.h"

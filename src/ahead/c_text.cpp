@@ -30,10 +30,12 @@ constexpr std::array<Function, 11> functions = {{
     {"input", "int",
      "cleave_instance *instance, size_t index, cleave_tensor *type, cleave_error *error",
      "instance, index, type, error",
-     "The type of an input, without data; shape and strides live as long as the instance."},
+     "The type of an input, without data; shape and strides live as long as the instance. What is\n"
+     " * another number at other sizes is -1."},
     {"output", "int",
      "cleave_instance *instance, size_t index, cleave_tensor *type, cleave_error *error",
-     "instance, index, type, error", "The type of a result, as above."},
+     "instance, index, type, error",
+     "The type of a result, as above; after a run that of its sizes."},
     {"bind", "int",
      "cleave_instance *instance, const char *name, const cleave_tensor *tensor,\n    "
      "cleave_error *error",
@@ -45,8 +47,12 @@ constexpr std::array<Function, 11> functions = {{
      "cleave_instance *instance, const cleave_tensor *in, size_t in_count,\n    "
      "const cleave_tensor *out, size_t out_count, cleave_error *error",
      "instance, in, in_count, out, out_count, error",
-     "Runs once: inputs in order, or NULL and 0 for those that are bound; results are copied to\n"
-     " * `out`, which has all of them, or is NULL. Allocates nothing."},
+     "Runs once: inputs in order, or NULL and 0 for those that are bound, whose shapes say which\n"
+     " * of the sizes in step.json is run; results are copied to `out`, which has all of them, or "
+     "is\n"
+     " * NULL. With `accumulate`, results that the last micro step alone computes are 0 in "
+     "others.\n"
+     " * Allocates nothing."},
     {"result", "int",
      "cleave_instance *instance, size_t index, cleave_tensor *result, cleave_error *error",
      "instance, index, result, error",
@@ -165,6 +171,11 @@ std::string unit_text(const std::string& name, const std::vector<std::string>& p
         "        \"cleave_{0}_end: .byte 0\\n.popsection\\n\");\n"
         "extern const unsigned char cleave_{0}[], cleave_{0}_end[];\n",
         data);
+  // Memory that the C++ library in it keeps for exceptions, and frees when nobody else does.
+  out +=
+      "extern void _ZN9__gnu_cxx9__freeresEv(void) __attribute__((weak, visibility(\"hidden\")));\n"
+      "__attribute__((destructor(101))) static void free_kept(void) {\n"
+      "  if (_ZN9__gnu_cxx9__freeresEv) _ZN9__gnu_cxx9__freeresEv();\n}\n";
   out += "static const char description[] =\n";
   for (size_t at = 0; at < description.size(); at += 80)
     out += fmt::format("    \"{}\"\n", escaped(description.substr(at, 80)));

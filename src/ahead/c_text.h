@@ -1,6 +1,6 @@
 // The C of a library: its header, and the unit of its tables and functions.
 #pragma once
-#include "ahead/pack_program.h"
+#include "ahead/source.h"
 
 namespace cleave::ahead {
 
@@ -12,7 +12,7 @@ Status check_c_name(const std::string& name);
 std::string header_text(const standalone::ProgramFile& file);
 // The functions' symbols, in the order of the header.
 std::vector<std::string> exported_symbols(const std::string& name);
-// `phases` and `operators` of all programs, in order.
+// `phases` and `operators` are symbols, in the order of their numbers.
 std::string unit_text(const std::string& name, const std::vector<std::string>& phases,
                       const std::vector<std::string>& operators, const std::string& description);
 

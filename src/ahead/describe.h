@@ -6,7 +6,7 @@
 namespace cleave::ahead {
 
 Json describe(const standalone::ProgramFile& file, const Source& source,
-              const std::vector<PackedProgram::Callback>& callbacks, const std::string& key,
+              const std::vector<PackedCode::Callback>& callbacks, const std::string& key,
               int64_t code_bytes, const Target& target);
 
 }  // namespace cleave::ahead

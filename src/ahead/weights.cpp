@@ -14,7 +14,7 @@ std::vector<std::byte> weight_section(const Source& source,
   std::vector<std::byte> out;
   for (size_t k = 0; k < source.state.size(); ++k) {
     standalone::StateEntry& entry = entries[k];
-    const standalone::TensorEntry& t = entry.tensor;
+    const standalone::TensorType& t = entry.type;
     const HostTensor& value = *source.state[k].value;
     std::vector<std::byte> bytes(static_cast<size_t>(entry.bytes));
     const std::vector<int64_t> strides = value.strides();
@@ -52,7 +52,7 @@ Status check_values(const Source& source, const std::vector<standalone::StateEnt
     const Source::State& s = source.state[k];
     if (!s.value)
       return user_error("build: `{}` ({}) has no value to be put in the library", s.name, s.role);
-    const standalone::TensorEntry& t = entries[k].tensor;
+    const standalone::TensorType& t = entries[k].type;
     if (s.value->dtype() != t.dtype || s.value->shape() != t.shape)
       return user_error("build: `{}` is given as {}, expected {}[{}]", s.name, s.value->type_text(),
                         name_of(t.dtype), fmt::join(t.shape, ","));

@@ -10,7 +10,8 @@
 //   ArchiveWriter out;  out(range);  write(out.bytes());
 //   ArchiveReader in(bytes);  in(range);  if (!in.is_complete()) ...
 //
-// Numbers have the layout of this processor; strings and lists are their length and their elements.
+// Whole numbers take a byte for each 7 bits that they need, floating ones have the layout of this
+// processor; strings and lists are their length and their elements.
 // What is read may be anything: no read goes beyond the end, no list is longer than the bytes that
 // are left, and from the first thing that doesn't fit on, all values are zero.
 #pragma once
@@ -33,7 +34,9 @@ template <class T, class U>
 concept Is = std::same_as<std::remove_const_t<T>, U>;
 
 template <class T>
-concept ArchivedAsBytes = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+concept ArchivedAsDigits = std::integral<T> && sizeof(T) > 1;
+template <class T>
+concept ArchivedAsBytes = (std::is_arithmetic_v<T> || std::is_enum_v<T>) && !ArchivedAsDigits<T>;
 
 class ArchiveWriter {
  public:
@@ -45,6 +48,14 @@ class ArchiveWriter {
   const std::string& bytes() const { return bytes_; }
 
  private:
+  template <ArchivedAsDigits T>
+  void put(const T& x) {
+    auto left = static_cast<uint64_t>(x);
+    if constexpr (std::is_signed_v<T>)  // 0, -1, 1, -2, ...
+      left = (left << 1) ^ (x < 0 ? ~uint64_t{0} : 0);
+    for (; left >= 128; left >>= 7) bytes_ += static_cast<char>(left | 128);
+    bytes_ += static_cast<char>(left);
+  }
   template <ArchivedAsBytes T>
   void put(const T& x) {
     char raw[sizeof(T)];
@@ -109,6 +120,23 @@ class ArchiveReader {
   }
 
  private:
+  template <ArchivedAsDigits T>
+  void get(T& x) {
+    x = T{};
+    uint64_t digits = 0;
+    for (unsigned shift = 0;; shift += 7) {
+      if (left_.empty()) return fail();
+      const auto next = std::to_integer<uint64_t>(left_[0]);
+      left_ = left_.subspan(1);
+      if ((shift > 0 && next == 0) || (shift == 63 && next > 1))
+        return fail();  // none, or too many
+      digits |= (next & 127) << shift;
+      if (next < 128) break;
+    }
+    if constexpr (std::is_signed_v<T>) digits = (digits >> 1) ^ (~(digits & 1) + 1);
+    if (static_cast<uint64_t>(static_cast<T>(digits)) != digits) return fail();
+    x = static_cast<T>(digits);
+  }
   template <ArchivedAsBytes T>
   void get(T& x) {
     x = T{};

@@ -12,6 +12,7 @@
 #include <limits>
 #include <memory>
 
+#include "base/layout.h"
 #include "base/poison.h"
 #include "base/result.h"
 
@@ -56,16 +57,12 @@ int64_t checked_extent(DType dtype, const std::vector<int64_t>& shape,
   if (strides.size() != shape.size())
     refuse(fmt::format("HostTensor: strides: {} for {} dims: {}", strides.size(), shape.size(),
                        text()));
-  int64_t last = 0, step = 0;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (strides[d] < 0)
-      refuse(fmt::format("HostTensor: strides: {} is negative: {}", strides[d], text()));
-    if (shape[d] > 1 &&
-        (__builtin_mul_overflow(shape[d] - 1, strides[d], &step) ||
-         __builtin_add_overflow(last, step, &last) || last >= max_bytes / size_of(dtype)))
-      refuse(fmt::format("HostTensor: strides: more than 2^60 bytes: {}", text()));
-  }
-  return last + 1;
+  for (const int64_t stride : strides)
+    if (stride < 0) refuse(fmt::format("HostTensor: strides: {} is negative: {}", stride, text()));
+  const int64_t extent = extent_of(shape, strides);
+  if (extent > max_bytes / size_of(dtype))
+    refuse(fmt::format("HostTensor: strides: more than 2^60 bytes: {}", text()));
+  return extent;
 }
 
 // The bytes of elements of one shape from one layout to another, dim by dim.

@@ -1,5 +1,6 @@
 #include "base/layout.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cleave {
@@ -18,6 +19,20 @@ int64_t numel_of(const std::vector<int64_t>& shape) {
   int64_t n = 1;
   for (const int64_t d : shape) n *= d;
   return n;
+}
+
+int64_t extent_of(std::span<const int64_t> shape, std::span<const int64_t> strides) {
+  constexpr int64_t most = int64_t{1} << 62;
+  int64_t last = 0;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 0) return 0;
+    int64_t step = 0;
+    if (shape[d] > 1 && (__builtin_mul_overflow(shape[d] - 1, strides[d], &step) ||
+                         __builtin_add_overflow(last, step, &last)))
+      last = most;
+    last = std::min(last, most);
+  }
+  return std::min(last + 1, most);
 }
 
 Layout Layout::contiguous(std::vector<int64_t> shape) {

@@ -181,7 +181,9 @@ Result<std::vector<loop::Kernel>> scheduled_kernels(Graph graph, const OpRegistr
 
 Result<WrittenProgram> write_program(Graph graph, const OpRegistry& ops,
                                      const StageOptions& options, Report& report) {
-  const StageInputs in{ops, options, make_backend(options.target, options.compiler)};
+  const StageInputs in{
+      ops, options,
+      options.pool ? options.pool->backend() : make_backend(options.target, options.compiler)};
   StageRunner run(options, graph, report);
   CLEAVE_TRY(WrittenProgram out, write_anew(graph, in, report, run));
   out.graph = std::move(graph);

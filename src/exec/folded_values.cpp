@@ -75,12 +75,12 @@ std::shared_ptr<const FoldedValues::List> FoldedValues::newer_than(
   return known == list_ ? nullptr : list_;
 }
 
-Result<std::vector<std::pair<std::string, HostTensor>>> FoldedValues::values() const {
-  std::vector<std::pair<std::string, HostTensor>> out;
+Result<std::vector<std::pair<std::string, Variable>>> FoldedValues::variables() const {
+  std::vector<std::pair<std::string, Variable>> out;
   const std::lock_guard lock(mutex_);
   for (const Source& s : sources_) {
-    if (const trace::VariablePtr state = s.state.lock())
-      out.emplace_back(s.name, state->value);
+    if (trace::VariablePtr state = s.state.lock())
+      out.emplace_back(s.name, trace::Access::variable(std::move(state)));
     else if (s.is_operand)
       return user_error("build: `{}` is gone with its model, which this program dropped", s.name);
   }

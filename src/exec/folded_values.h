@@ -31,8 +31,8 @@ class FoldedValues {
                                                     std::shared_ptr<Executor> executor);
   // Null while `known` is the current list.
   std::shared_ptr<const List> newer_than(const std::shared_ptr<const List>& known) const;
-  // What the Variables are now, with their names. Error (user): one is gone that is folded.
-  Result<std::vector<std::pair<std::string, HostTensor>>> values() const;
+  // The Variables that aren't gone, with their names. Error (user): one is that is folded.
+  Result<std::vector<std::pair<std::string, Variable>>> variables() const;
   // Error (user): one of the Variables was written since.
   Status check() const;
 

@@ -142,6 +142,14 @@ std::vector<int64_t> InputSizes::least() const {
   return out;
 }
 
+std::vector<InputSizes::Range> InputSizes::ranges() const {
+  std::vector<Range> out;
+  for (const Size& s : sizes_)
+    out.push_back(
+        {s.bounds.name, s.bounds.least, s.is_number ? std::nullopt : std::optional(s.bounds.most)});
+  return out;
+}
+
 std::optional<std::vector<int64_t>> InputSizes::hints() const {
   std::vector<int64_t> out;
   bool any = false;

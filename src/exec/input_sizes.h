@@ -32,6 +32,13 @@ class InputSizes {
   std::vector<int64_t> largest() const;
   // The lower bounds, and these numbers.
   std::vector<int64_t> least() const;
+  // Each size that varies, in this order.
+  struct Range {
+    std::string name;
+    int64_t least = 0;
+    std::optional<int64_t> most;  // nothing: it has no bounds, and is the number `least` otherwise
+  };
+  std::vector<Range> ranges() const;
   // The largest, where there is no hint; nothing: there is none at all.
   std::optional<std::vector<int64_t>> hints() const;
   // The static specs for these sizes.

@@ -28,6 +28,7 @@ struct SizedPrograms::Family {
   size_t kept_sizes() const { return static_cast<size_t>(options.kept_sizes); }
   // These throw what `trace` throws.
   Result<CodePtr> code(const std::vector<int64_t>& wanted);
+  ProgramCode::Parts traced(const std::vector<int64_t>& wanted, const CompileOptions& own);
   Result<CodePtr> made(const std::vector<int64_t>& wanted);
   void learn_samples();
   void learn_beside();
@@ -48,6 +49,17 @@ struct SizedPrograms::Family {
   std::atomic<bool> assigns = false;  // an instance runs that assigns Variables
 };
 
+ProgramCode::Parts SizedPrograms::Family::traced(const std::vector<int64_t>& wanted,
+                                                 const CompileOptions& own) {
+  ProgramCode::Parts parts = trace(sizes.at(wanted), own);
+  parts.sizes = sizes.text(wanted);
+  if (largest && parts.results != largest->results)
+    throw_failure(user_error("{}: the function returns {} results, expected {}, as for {}{}",
+                             sizes.what(), parts.results, largest->results,
+                             sizes.text(largest_sizes), trace::sizes_note()));
+  return parts;
+}
+
 Result<SizedPrograms::CodePtr> SizedPrograms::Family::made(const std::vector<int64_t>& wanted) {
   current = wanted;
   const std::string text = sizes.text(wanted);
@@ -55,12 +67,7 @@ Result<SizedPrograms::CodePtr> SizedPrograms::Family::made(const std::vector<int
   notices->begins(sizes.what(), text);
   CompileOptions own = options;
   if (!own.dump_dir.empty() && !text.empty()) own.dump_dir += "/" + text;
-  ProgramCode::Parts parts = trace(sizes.at(wanted), own);
-  parts.sizes = text;
-  if (largest && parts.results != largest->results)
-    return user_error("{}: the function returns {} results, expected {}, as for {}{}", sizes.what(),
-                      parts.results, largest->results, sizes.text(largest_sizes),
-                      trace::sizes_note());
+  ProgramCode::Parts parts = traced(wanted, own);
   CodePtr code = trace::value_or_throw_at(at, ProgramCode::make(std::move(parts), pool));
   notices->is_ready(sizes.what(), text, code->report);
   return code;
@@ -170,6 +177,13 @@ Status SizedPrograms::run(std::span<const InputRef> inputs, HostTensors* boxed) 
   Status bound = ours->bind(inputs);
   if (!bound.ok()) return std::move(bound).failure().within(what);
   return boxed ? ours->run_boxed(std::move(*boxed)) : ours->run();
+}
+
+ProgramCode::Parts SizedPrograms::traced(const std::vector<int64_t>& sizes) const {
+  const std::lock_guard lock(family_->mutex);
+  const std::string text = family_->sizes.text(sizes);
+  const trace::Within program(&trace::Tracing::sizes, text.c_str());
+  return family_->traced(sizes, family_->options);
 }
 
 const InputSizes& SizedPrograms::sizes() const { return family_->sizes; }

@@ -48,6 +48,9 @@ class SizedPrograms {
   Status run(std::span<const InputRef> inputs) { return run(inputs, nullptr); }
   // Takes the inputs when they are found right, and frees each behind its last reader.
   Status run_boxed(HostTensors&& inputs);
+  // Traces the function for these sizes, which vary; nothing is compiled. Throws what the trace
+  // throws.
+  ProgramCode::Parts traced(const std::vector<int64_t>& sizes) const;
   const InputSizes& sizes() const;
   // The program of the last run, even if that failed; before, that for the largest sizes.
   BoundProgram& last() const { return *last_; }

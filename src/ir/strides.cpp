@@ -73,15 +73,6 @@ std::vector<int64_t> strides_of(const Type& t) {
   return out;
 }
 
-int64_t extent_of(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides) {
-  int64_t last = 0;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] == 0) return 0;
-    if (shape[d] > 1) last = sum(last, product(shape[d] - 1, strides[d]));
-  }
-  return sum(last, 1);
-}
-
 int64_t memory_elements(const Type& t) { return extent_of(static_shape(t), strides_of(t)); }
 int64_t memory_bytes(const Type& t) { return product(memory_elements(t), size_of(t.dtype)); }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/layout.h"
 #include "ir/graph.h"
 
 namespace cleave {
@@ -16,8 +17,7 @@ namespace cleave {
 // One stride per dim; row-major ones for dims of size 1 and for types without elements.
 std::vector<int64_t> strides_of(const Type& t);
 
-// From the first element to the end of the last, including gaps; 0 without elements.
-int64_t extent_of(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides);
+// From the first element to the end of the last (extent_of of base/layout.h).
 int64_t memory_elements(const Type& t);
 int64_t memory_bytes(const Type& t);
 

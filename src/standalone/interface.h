@@ -47,7 +47,7 @@ typedef struct cleave_tensor {
   void* data;
   int32_t dtype;
   int32_t rank;
-  const int64_t* shape;   /* rank numbers */
+  const int64_t* shape;   /* rank numbers; in a type of inputs or results -1 for what varies */
   const int64_t* strides; /* rank numbers; NULL: row-major */
 } cleave_tensor;
 

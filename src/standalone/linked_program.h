@@ -12,7 +12,7 @@
 
 namespace cleave::standalone {
 
-// Takes from the front of the library's tables what its programs call, one after the other.
+// The library's tables.
 struct Functions {
   std::span<const cleave_phase> phases;
   std::span<const cleave_operator> operators;
@@ -22,7 +22,8 @@ struct Functions {
 class LinkedProgram {
  public:
   // Errors (bug): the tables are too short; a workspace has another size than is planned.
-  static Result<std::unique_ptr<const LinkedProgram>> link(ProgramEntry entry, Functions& functions,
+  static Result<std::unique_ptr<const LinkedProgram>> link(CodeEntry code,
+                                                           const Functions& functions,
                                                            runtime::LibraryCache& library);
   RunnableProgram runnable() const { return {thunks_, offsets_, kernels_, foreign_}; }
   int64_t arena_bytes() const { return arena_bytes_; }
@@ -30,7 +31,9 @@ class LinkedProgram {
 
  private:
   LinkedProgram() = default;
-  Status link_thunk(Thunk& thunk, Functions& functions, runtime::LibraryCache& library);
+  Status link_kernels(std::vector<KernelEntry>& kernels, const Functions& functions);
+  Status link_foreign(const std::vector<ForeignEntry>& calls, const Functions& functions);
+  Status link_library(LibraryCall& call, const std::string& name, runtime::LibraryCache& library);
 
   ThunkProgram thunks_;
   std::vector<int64_t> offsets_;

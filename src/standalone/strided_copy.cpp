@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "base/layout.h"
+
 namespace cleave::standalone {
 namespace {
 
@@ -23,16 +25,6 @@ void copy_dim(std::byte* to, const std::byte* from, std::span<const int64_t> sha
 
 }  // namespace
 
-int64_t extent_bytes(std::span<const int64_t> shape, std::span<const int64_t> strides,
-                     DType dtype) {
-  int64_t last = 0;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] == 0) return 0;
-    last += (shape[d] - 1) * strides[d];
-  }
-  return (last + 1) * size_of(dtype);
-}
-
 bool is_dense(std::span<const int64_t> shape, std::span<const int64_t> strides) {
   int64_t step = 1;
   for (size_t d = shape.size(); d-- > 0;) {
@@ -44,7 +36,7 @@ bool is_dense(std::span<const int64_t> shape, std::span<const int64_t> strides) 
 }
 
 void copy_strided(Strided to, Strided from, std::span<const int64_t> shape, DType dtype) {
-  const int64_t bytes = extent_bytes(shape, to.strides, dtype);
+  const int64_t bytes = extent_of(shape, to.strides) * size_of(dtype);
   if (bytes == 0) return;
   if (is_dense(shape, to.strides) && is_dense(shape, from.strides)) {
     std::memcpy(to.data, from.data, static_cast<size_t>(bytes));

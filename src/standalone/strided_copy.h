@@ -16,8 +16,6 @@ struct Strided {
 // Allocates nothing. No element of `to` lies where another one does.
 void copy_strided(Strided to, Strided from, std::span<const int64_t> shape, DType dtype);
 
-// Bytes from the first element to behind the last one.
-int64_t extent_bytes(std::span<const int64_t> shape, std::span<const int64_t> strides, DType dtype);
 // Whether elements lie one behind the other; dims of one element have any stride.
 bool is_dense(std::span<const int64_t> shape, std::span<const int64_t> strides);
 

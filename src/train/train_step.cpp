@@ -236,7 +236,8 @@ TrainStep::State& TrainStep::state() const {
 
 ProgramAccess::Step ProgramAccess::step(const TrainStep& step) {
   const TrainStep::State& s = step.state();
-  Step out{*s.step, s.accumulate, s.on_nonfinite, {}};
+  value_or_throw(check_unchanged(s));
+  Step out{*s.step, s.gather.get(), s.accumulate, s.micro_steps, s.on_nonfinite, {}};
   for (size_t k = 0; k < s.rates.size(); ++k)
     out.learning_rates.emplace_back(
         s.rates.size() == 1 ? "optimizer.lr" : fmt::format("optimizer.lr.{}", k), s.rates[k]);

@@ -250,14 +250,6 @@ TEST(Build, what_it_does_not_cover_is_refused) {
     } catch (const Error& e) { return std::string(e.what()); }
     return std::string("nothing");
   };
-  CompiledFunction varies =
-      compile([](const Tensor& x) { return x + x; }, {{"x", DType::f32, {dyn("B", 1, 8)}}});
-  EXPECT_EQ(refusal(varies), "build: sizes of the inputs vary; build a program of one size");
-  TrainStep gathers = train_step(
-      mlp.model, [&](const Tensor& x, const Tensor& y) { return mse_loss(mlp.model(x), y); },
-      optim::SGD({.lr = 1e-2}), {{"x", DType::f32, {8, 3}}, {"y", DType::f32, {8, 2}}},
-      {.accumulate = 2});
-  EXPECT_EQ(refusal(gathers), "build: accumulate is 2: a step of several runs can't be built yet");
   EXPECT_EQ(refusal(mlp.step, {.name = "int"}),
             "build: the name `int`: expected an identifier of C that doesn't begin with `cleave`");
   EXPECT_NE(refusal(mlp.step, {}, "no/folder.so").find("no/folder"), std::string::npos);

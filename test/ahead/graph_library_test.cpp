@@ -4,6 +4,7 @@
 #include "ahead/build_library.h"
 #include "base/target.h"
 #include "exec/executable.h"
+#include "ir/specialize.h"
 #include "ir/strides.h"
 #include "ir/text.h"
 #include "op/registry.h"
@@ -28,36 +29,43 @@ HostTensor tensor_of(const Type& t, uint64_t seed) {
 // A graph's placeholders: inputs, and state with values.
 struct Built {
   explicit Built(const std::string& text, const Target& target = Target::here()) {
-    source.graph = value_or_throw(parse(text, "test", registry())).main;
     source.ops = &registry();
     source.options.target = target;
-    const Graph& g = source.graph;
+    source.sized.push_back({{}, {value_or_throw(parse(text, "test", registry())).main, {}}});
+    ahead::Source::Program& program = source.sized[0].step;
+    const Graph& g = program.graph;
     for (const Placeholder& p : g.placeholders()) {
       const std::string& name = g.name(p.value);
       const HostTensor value = tensor_of(g.type(p.value), name[0]);
       values.push_back(value);
       if (p.role == Role::input) {
-        source.inputs.push_back({name, name});
+        source.inputs.push_back(name);
+        program.inputs.push_back(name);
         inputs.push_back(value);
       } else {
-        source.state.push_back({name, name, std::string(name_of(p.role)),
+        program.state[name] = source.state.size();
+        source.state.push_back({name, std::string(name_of(p.role)),
                                 p.role == Role::constant ? standalone::StateKind::constant
                                                          : standalone::StateKind::state,
                                 value});
       }
     }
     for (size_t k = 0; k < g.returns().size(); ++k)
-      if (g.returns()[k].kind != ReturnKind::update)
-        source.outputs.push_back({k, "out." + std::to_string(k)});
+      if (g.returns()[k].kind != ReturnKind::update) {
+        program.outputs.emplace_back(k);
+        source.outputs.push_back("out." + std::to_string(k));
+      }
   }
   HostTensors outputs() const {
     HostTensors out;
-    for (const ahead::Source::Output& o : source.outputs) {
-      const Type& t = returned_type(source.graph, o.result);
+    for (const auto& result : source.sized[0].step.outputs) {
+      const Type& t = returned_type(graph(), *result);
       out.emplace_back(t.dtype, static_shape(t), strides_of(t));
     }
     return out;
   }
+
+  const Graph& graph() const { return source.sized[0].step.graph; }
 
   ahead::Source source;
   HostTensors values, inputs;  // of all placeholders; of inputs
@@ -71,7 +79,7 @@ void compare(const std::string& text, WeightPlace weights = WeightPlace::inside)
       value_or_throw(ahead::build_library(b.source, folder / "g.so", {.weights = weights}));
   Library library(built.path, "g");
   Opened run(library);
-  auto program = value_or_throw(CompiledProgram::compile(b.source.graph, registry(), {}));
+  auto program = value_or_throw(CompiledProgram::compile(b.graph(), registry(), {}));
   auto instance = value_or_throw(Instance::make(program, nullptr));
   HostTensors mine = b.values;
   for (size_t k = 0; k < mine.size(); ++k)
@@ -81,8 +89,8 @@ void compare(const std::string& text, WeightPlace weights = WeightPlace::inside)
     HostTensors out = b.outputs();
     ASSERT_EQ(run.run(b.inputs, out), CLEAVE_DONE) << run.message();
     for (size_t k = 0; k < out.size(); ++k) {
-      const size_t result = b.source.outputs[k].result;
-      const Type& t = returned_type(b.source.graph, result);
+      const size_t result = *b.source.sized[0].step.outputs[k];
+      const Type& t = returned_type(b.graph(), result);
       const HostTensor expected = HostTensor::borrow(t.dtype, static_shape(t), strides_of(t),
                                                      const_cast<void*>(instance->result(result)));
       EXPECT_TRUE(out[k].same_bits(expected)) << "run " << i << " out " << k;
@@ -90,14 +98,14 @@ void compare(const std::string& text, WeightPlace weights = WeightPlace::inside)
   }
   size_t input = 0;
   for (size_t k = 0; k < mine.size(); ++k) {
-    const Placeholder& p = b.source.graph.placeholders()[k];
+    const Placeholder& p = b.graph().placeholders()[k];
     if (p.role == Role::input) {
       EXPECT_TRUE(b.inputs[input++].same_bits(mine[k])) << k;
       continue;
     }
     HostTensor got(mine[k].dtype(), mine[k].shape());
-    ASSERT_EQ(run.get_state(b.source.graph.name(p.value), got), CLEAVE_DONE) << run.message();
-    EXPECT_TRUE(got.same_bits(mine[k])) << b.source.graph.name(p.value);
+    ASSERT_EQ(run.get_state(b.graph().name(p.value), got), CLEAVE_DONE) << run.message();
+    EXPECT_TRUE(got.same_bits(mine[k])) << b.graph().name(p.value);
   }
 }
 
@@ -184,7 +192,7 @@ TEST(GraphLibrary, what_is_bound_is_used_until_something_else_is) {
   Opened run(library);
   auto* const bind =
       library.get<int(cleave_instance*, const char*, const cleave_tensor*, cleave_error*)>("bind");
-  HostTensor buffer = tensor_of(b.source.graph.type(b.source.graph.find("b")), 0);
+  HostTensor buffer = tensor_of(b.graph().type(b.graph().find("b")), 0);
   const HostTensor before = buffer;
   std::vector<int64_t> strides;
   const cleave_tensor c = as_c(buffer, strides);
@@ -209,6 +217,84 @@ TEST(GraphLibrary, what_is_bound_is_used_until_something_else_is) {
   EXPECT_EQ(fresh.message(), "g_run: input 0 `x` is bound to nothing");
   ASSERT_EQ(bind(fresh.get(), "x", &x, &library.error), CLEAVE_DONE) << fresh.message();
   EXPECT_EQ(run_bound(fresh.get(), nullptr, 0, nullptr, 0, &library.error), CLEAVE_DONE);
+}
+
+// A graph with a symint %n, at some sizes; all other placeholders are inputs.
+Result<BuiltLibrary> build_at(const std::string& text, const std::vector<int64_t>& sizes,
+                              const std::string& path) {
+  const Graph g = value_or_throw(parse(text, "test", registry())).main;
+  ahead::Source source;
+  source.ops = &registry();
+  source.sizes = {{"n", 0, 64}};
+  source.outputs = {"out.0"};
+  for (const Placeholder& p : g.placeholders())
+    if (p.role == Role::input) source.inputs.push_back(g.name(p.value));
+  for (const int64_t n : sizes) {
+    ahead::Source::Program program{.graph = value_or_throw(specialize(g, {{"n", n}})),
+                                   .inputs = source.inputs};
+    program.sizes["n"] = 0;
+    program.outputs = {0};
+    source.sized.push_back({{n}, std::move(program)});
+  }
+  return ahead::build_library(source, path, {});
+}
+
+TEST(GraphLibrary, a_symint_is_the_size_of_the_run) {
+  const Folder folder;
+  Library library(value_or_throw(build_at(R"(
+graph @main(%n: symint range(0,64), %x: input i64[n], %y: input i64[n*2+1]) {
+  %s = sum(%y) : i64[]
+  %a = add(%x, %n) : i64[n]
+  %z = add(%a, %s) : i64[n]
+  return %z
+})",
+                                          {2, 5}, folder / "g.so"))
+                      .path,
+                  "g");
+  Opened run(library);
+  const auto ones = [](int64_t n) {
+    return HostTensor::from(std::vector<int64_t>(static_cast<size_t>(n), 1));
+  };
+  for (const int64_t n : {5, 2}) {
+    HostTensors out = {HostTensor(DType::i64, {n})};
+    ASSERT_EQ(run.run({ones(n), ones(2 * n + 1)}, out), CLEAVE_DONE) << run.message();
+    EXPECT_EQ(out[0].number(0), static_cast<double>(1 + n + 2 * n + 1));
+  }
+  const auto told = [&](int64_t x, int64_t y) {
+    HostTensors none;
+    EXPECT_EQ(run.run({ones(x), ones(y)}, none), CLEAVE_USER_ERROR);
+    return run.message();
+  };
+  EXPECT_EQ(told(5, 5), "g_run: input 1 `y`: it is i64[5], expected i64[11], as i64[n*2+1] is");
+  EXPECT_EQ(told(5, 12), "g_run: input 1 `y`: it is i64[12], expected i64[11], as i64[n*2+1] is");
+  EXPECT_EQ(told(4, 9), "g_run: the library has no program for n=4; it holds n=2, n=5");
+  EXPECT_EQ(told(65, 131), "g_run: input 0 `x` (dim 0): n is 65, expected 0 to 64: got i64[65]");
+}
+
+TEST(GraphLibrary, sizes_that_no_plain_dim_tells) {
+  const Folder folder;
+  constexpr const char* text = R"(
+graph @main(%n: symint range(0,64), %x: input i64[n*3]) {
+  %z = add(%x, %n) : i64[n*3]
+  return %z
+})";
+  Library library(value_or_throw(build_at(text, {1, 4}, folder / "g.so")).path, "g");
+  Opened run(library);
+  HostTensors none;
+  EXPECT_EQ(run.run({HostTensor(DType::i64, {6})}, none), CLEAVE_USER_ERROR);
+  EXPECT_EQ(run.message(), "g_run: the library has no program for `x` i64[6]; it holds n=1, n=4");
+  EXPECT_EQ(run.run({HostTensor(DType::i64, {6, 1})}, none), CLEAVE_USER_ERROR);
+  EXPECT_EQ(run.message(), "g_run: input 0 `x`: it is i64[6,1], expected i64[n*3]");
+  EXPECT_EQ(run.run({HostTensor(DType::i64, {12})}, none), CLEAVE_DONE) << run.message();
+  const auto hidden = build_at(R"(
+graph @main(%n: symint range(0,64), %x: input i64[3]) {
+  %z = add(%x, %n) : i64[3]
+  return %z
+})",
+                               {1, 4}, folder / "h.so");
+  ASSERT_FALSE(hidden.ok());
+  EXPECT_EQ(hidden.failure().message,
+            "build: the shapes of the inputs don't tell n=1 from n=4; build a library for each");
 }
 
 TEST(GraphLibrary, a_value_that_is_missing_or_another_ones_is_named) {

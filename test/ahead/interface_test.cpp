@@ -2,6 +2,7 @@
 // tests: standalone/instance.cpp standalone/c_interface.cpp standalone/linked_program.cpp
 // tests: standalone/fault_text.cpp standalone/check_tensor.cpp
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <thread>
 
@@ -191,6 +192,28 @@ TEST(Interface, two_instances_run_at_once) {
   std::thread other([&] { work(b); });
   work(a);
   other.join();
+}
+
+TEST(Interface, a_library_that_is_unloaded_leaves_no_memory) {
+  Take take;
+  cleave_options options = CLEAVE_OPTIONS_INIT(0);
+  options.threads = 1;  // the system keeps some memory of threads that end
+  const auto held_after_use = [&] {
+    {
+      Library library(take.path, "take");
+      Opened a(library, &options), b(library, &options);
+      for (Opened* each : {&a, &b}) {
+        HostTensors out = {HostTensor(DType::f32, {2, 3})};
+        EXPECT_EQ(each->run({take.x, take.rows}, out), CLEAVE_DONE) << each->message();
+      }
+    }
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  held_after_use();
+  const size_t before = held_after_use();
+  for (int i = 0; i < 3; ++i) held_after_use();
+  EXPECT_EQ(held_after_use(), before);
 }
 
 Operator with_c_text() {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """test/ahead/standalone_test.py BIN SOURCE: example/ahead_of_time/ trains from step.so alone.
 
-BIN/example_ahead_of_time builds the libraries of both models. Their losses in C, C++ and Python are those of the step, bit
+BIN/example_ahead_of_time builds the libraries of both models, of two programs each: two sizes, and two kinds of steps. Their losses in C, C++ and Python are those of the step, bit
 for bit; the library needs libc and libm alone, holds none of this machine's paths, and is at most 3 MiB beside code and
 weights. As root, the C program also trains in a folder that holds libc and libm alone.
 """

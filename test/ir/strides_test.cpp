@@ -52,7 +52,7 @@ TEST(Strides, extent_counts_gaps_and_does_not_overflow) {
   EXPECT_EQ(memory_elements(strided({2, 0}, {1000, 1})), 0);
   EXPECT_EQ(memory_elements(Type(DType::f32, {})), 1);
   constexpr int64_t limit = int64_t{1} << 62;
-  EXPECT_EQ(extent_of({3, 3}, {limit, limit}), limit);
+  EXPECT_EQ(extent_of(Numbers{3, 3}, Numbers{limit, limit}), limit);
   EXPECT_EQ(extent_of(Numbers(64, int64_t{1} << 47), Numbers(64, int64_t{1} << 60)), limit);
   EXPECT_EQ(memory_bytes(strided({3}, {limit}, DType::f64)), limit);
 }

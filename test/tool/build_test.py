@@ -106,6 +106,33 @@ class Build(Case):
         self.assertEqual([t["name"] for t in self.describe()["constants"]], ["w", "c"])
         self.assertEqual(self.describe()["state"], [])
 
+    def test_sizes(self):
+        with open(self.path("g.clv"), "w") as f:
+            f.write(GRAPH.replace("@main(", "@main(%n: symint range(1,64), ").replace("[4,", "[n,"))
+        self.build("--grad", "--size", "n=1,64,8")
+        about = self.describe()
+        self.assertEqual(about["sizes"], [{"name": "n", "least": 1, "most": 64}])
+        self.assertEqual([h["sizes"]["n"] for h in about["held"]], [1, 8, 64])
+        self.assertEqual(about["held"][1]["outputs"], [[8, 16], [8, 16]])
+        self.assertEqual([t["dims"] for t in about["inputs"]], [["n", 8], ["n", 16]])
+        self.assertEqual([t["name"] for t in about["state"] + about["constants"]], ["w", "c"])
+        self.build("--size", "n=8")
+        self.assertEqual(self.describe()["inputs"][0]["shape"], [8, 8])
+        for words, text in (((), "build: n is 1 to 64: these are 64 sizes, and a library holds at most 32 that aren't named; "
+                             "give those that it is to hold: --size n=1,..."),
+                            (("--size", "n=65"), "build: n=65 is asked for, expected 1 to 64"),
+                            (("--size", "m=2"), "--size m=2: @main has no symint %m"),
+                            (("--size", "8"), "--size 8: expected NAME=NUMBER, such as s0=64"),
+                            (("--size", "n=8,x"), "--size x: expected NAME=NUMBER, such as s0=64"),
+                            (("--size", "n=8,n=9"), "--size n=9: %n has a value already, 8")):
+            self.assertIn(text, self.build(*words, status=1).stderr)
+
+    def test_all_of_a_short_range(self):
+        with open(self.path("g.clv"), "w") as f:
+            f.write(GRAPH.replace("@main(", "@main(%n: symint range(2,4), ").replace("[4,", "[n,"))
+        self.build()
+        self.assertEqual([h["sizes"]["n"] for h in self.describe()["held"]], [2, 3, 4])
+
     def test_levels_and_other_targets(self):
         self.build("--cpu", "x86-64-v2")
         self.assertEqual(self.describe()["target"], "x86-64-v2")
