@@ -7,6 +7,7 @@
 //   --pixels 128    of a side of a picture
 //   --threads 2
 //   --packed        forward alone, beside the same with a packed weight
+//   --target T      x86-64-v3 and so on; the processor's own without it
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -49,6 +50,7 @@ struct Settings {
   int64_t images = 8, pixels = 128;
   int threads = 2;
   bool packed = false;
+  Target target = Target::here();
 };
 
 int64_t size_of_result(const Layer& l) { return (l.size - 1) / l.stride + 1; }
@@ -63,7 +65,7 @@ double measure(const Layer& l, const Settings& settings, ConvolutionProduct prod
   s.large = {1, l.size, l.size}, s.small = {1, out, out};
   s.kernel = {1, l.kernel, l.kernel}, s.stride = {1, l.stride, l.stride};
   s.padding = {0, padding, padding};
-  const auto convolution = value_or_throw(Convolution::make(s, Target::here()));
+  const auto convolution = value_or_throw(Convolution::make(s, settings.target));
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
   const auto numbers = [&](int64_t count) {
@@ -109,6 +111,8 @@ bool read(int argc, char** argv, Settings& out) {
       out.pixels = std::atol(argv[k]);
     else if (word == "--threads")
       out.threads = std::atoi(argv[k]);
+    else if (word == "--target")
+      out.target = Target::named(argv[k]);
     else
       return false;
   }
@@ -142,7 +146,7 @@ int main(int argc, char** argv) {
   if (!read(argc, argv, settings)) {
     std::fprintf(stderr,
                  "usage: bench_convolution [LAYER] [--images N] [--pixels P] [--threads T] "
-                 "[--packed]\n");
+                 "[--packed] [--target T]\n");
     return 1;
   }
   if (settings.packed)
