@@ -19,6 +19,10 @@
 namespace cleave::runtime {
 namespace {
 
+// Windows take longer to pack than rows that lie there: cycles for a number.
+constexpr double packing_windows = 2;
+constexpr int64_t max_columns = 2048;
+
 constexpr int64_t round_up(int64_t a, int64_t unit) { return (a + unit - 1) / unit * unit; }
 
 std::vector<Sizes3> taps_of(const ConvolutionSpec& s) {
@@ -36,7 +40,8 @@ class PackedProduct final : public Convolution {
   PackedProduct(const ConvolutionSpec& s, InstructionSet set)
       : s_(s), kernel_(gemm_block_kernel(s.dtype, set)), taps_(taps_of(s)),
         plane_(product_of(s.small)), k_(s.large_channels * std::ssize(taps_)),
-        cut_(cut_gemm(1, s.images * plane_, s.small_channels, k_, kernel_.mr, kernel_.nr)),
+        cut_(cut_gemm(1, s.images * plane_, s.small_channels, k_, kernel_.mr, kernel_.nr,
+                      max_columns, packing_windows)),
         packing_(window_packing(s.dtype, s.large_channels * product_of(s.large), kernel_.nr, set)),
         copy_(copy_transposed(set)) {
     if (cut_.pieces() == 0) return;

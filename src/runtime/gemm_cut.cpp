@@ -23,18 +23,19 @@ struct Threads {
 };
 constexpr std::array<Threads, 5> machines = {{{1, 6}, {2, 6}, {4, 2}, {8, 0.5}, {16, 0.25}}};
 
-double piece_cost(int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr) {
+double piece_cost(int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr, double packing_a) {
   const auto rows = static_cast<double>(m), steps = static_cast<double>(k);
   const auto panels = static_cast<double>(ceil_div(n, nr));
   const auto tiles = panels * static_cast<double>(ceil_div(m, mr) * ceil_div(k, 256));
-  return rows * panels * steps +             // sums
-         0.5 * rows * steps +                // packing A
-         10 * panels * steps + 100 * tiles;  // packing B; filling and emptying tiles
+  return rows * panels * steps +  // sums
+         packing_a * rows * steps + 10 * panels * steps +
+         100 * tiles;  // packing B; filling and emptying tiles
 }
 
-double cost(const GemmCut& cut, int64_t k, int64_t mr, int64_t nr) {
+double cost(const GemmCut& cut, int64_t k, int64_t mr, int64_t nr, double packing_a) {
   const double one =
-      static_cast<double>(cut.batch) * (piece_cost(cut.m, cut.n, k, mr, nr) + 100) + per_piece;
+      static_cast<double>(cut.batch) * (piece_cost(cut.m, cut.n, k, mr, nr, packing_a) + 100) +
+      per_piece;
   double sum = 0;
   for (const Threads& machine : machines) {
     const int64_t threads = std::min<int64_t>(machine.count, std::max<long>(1, cut.lanes()));
@@ -74,15 +75,15 @@ GemmPiece GemmCut::piece(long index) const {
 }
 
 GemmCut cut_gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr,
-                 int64_t max_columns) {
+                 int64_t max_columns, double packing_a) {
   GemmCut whole{.all_batch = batch, .all_m = m, .all_n = n};
   if (batch == 0 || m == 0 || n == 0) return whole;
-  whole.cycles = static_cast<double>(batch) * piece_cost(m, n, k, mr, nr);
+  whole.cycles = static_cast<double>(batch) * piece_cost(m, n, k, mr, nr, packing_a);
   GemmCut best;
   double best_cost = 0;
   const auto consider = [&](int64_t group, int64_t rows, int64_t columns) {
     const GemmCut cut = parts(whole, group, rows, columns, nr);
-    const double it_costs = cost(cut, k, mr, nr);
+    const double it_costs = cost(cut, k, mr, nr, packing_a);
     if (best.groups != 0 && it_costs >= best_cost) return;
     best = cut;
     best_cost = it_costs;

@@ -36,8 +36,8 @@ struct GemmCut {
 };
 
 // For a kernel that sums tiles of mr rows and nr columns. A piece's columns are a multiple of nr
-// and at most max_columns.
+// and at most max_columns. packing_a: cycles for a number of A, once for each column of the grid.
 GemmCut cut_gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr,
-                 int64_t max_columns = 2048);
+                 int64_t max_columns = 2048, double packing_a = 0.5);
 
 }  // namespace cleave::runtime
