@@ -27,6 +27,7 @@
 #include "op/convolution.h"
 #include "pass/freeze/frozen_values.h"
 #include "pass/passes.h"
+#include "pass/replace_calls.h"
 
 namespace cleave {
 namespace {
@@ -127,20 +128,8 @@ class Packing {
 };
 
 Result<PassCount> run(Graph& g, const OpRegistry& ops) {
-  PassCount count;
   Packing packing(g, ops);
-  for (const NodeId n : g.order()) {
-    CLEAVE_TRY(const ValueId made, packing.packed(n));
-    if (made.is_none()) continue;
-    const ValueId old = g.node(n).out(0);
-    const std::string name = g.name(old);
-    g.replace_uses(old, made);
-    g.erase(n);
-    CLEAVE_CHECK(g.rename(made, name));
-    ++count.matches;
-    ++count.nodes;
-  }
-  return count;
+  return replace_calls(g, [&](NodeId n) { return packing.packed(n); });
 }
 
 }  // namespace

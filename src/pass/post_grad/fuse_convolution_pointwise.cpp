@@ -10,6 +10,7 @@
 // Source: mkldnn_fusion.py, PyTorch 2.13.
 #include "op/convolution.h"
 #include "pass/passes.h"
+#include "pass/replace_calls.h"
 
 namespace cleave {
 namespace {
@@ -73,20 +74,8 @@ class Fusion {
 };
 
 Result<PassCount> run(Graph& g, const OpRegistry& ops) {
-  PassCount count;
   Fusion fusion(g, ops);
-  for (const NodeId n : g.order()) {
-    CLEAVE_TRY(const ValueId made, fusion.fused(n));
-    if (made.is_none()) continue;
-    const ValueId old = g.node(n).out(0);
-    const std::string name = g.name(old);
-    g.replace_uses(old, made);
-    g.erase(n);
-    CLEAVE_CHECK(g.rename(made, name));
-    ++count.matches;
-    ++count.nodes;
-  }
-  return count;
+  return replace_calls(g, [&](NodeId n) { return fusion.fused(n); });
 }
 
 }  // namespace
