@@ -23,7 +23,9 @@
 namespace cleave {
 namespace {
 
-int64_t panels_of(int64_t channels) { return (channels + gemm_panel - 1) / gemm_panel; }
+int64_t panels_of(int64_t channels) {  // of any number
+  return channels / gemm_panel + (channels % gemm_panel > 0 ? 1 : 0);
+}
 
 bool is_packed(const OpView& op) { return !op.dims_attr("packed_size").empty(); }
 
@@ -48,14 +50,16 @@ Result<Types> infer(const OpView& op) {
       return op.broken("P1", "{} is {}, expected f32", operand_name(op, k), op.in_type(k).text());
   if (op.bool_attr("transposed")) return op.broken("P1", "it is transposed");
   const Type& x = op.in_type(0);
+  CLEAVE_TRY(Shape shape, convolution_shape(op, x, weight_type(op)));
   if (is_packed(op)) {
     if (op.int_attr("groups") != 1)
       return op.broken("P3", "groups is {}, expected 1", op.int_attr("groups"));
+    if (const Type weight = weight_type(op); !weight.is_static())
+      return op.broken("P3", "packed_size is that of {}, expected numbers", weight.text());
     const std::vector<int64_t> size = static_shape(weight_type(op));
     CLEAVE_CHECK(check_same_shape(op, "P3", "panels and those of the weight", op.in_type(1).shape,
                                   {Dim(panels_of(size[0])), Dim(inner_of(size)), Dim(gemm_panel)}));
   }
-  CLEAVE_TRY(Shape shape, convolution_shape(op, x, weight_type(op)));
   CLEAVE_CHECK(common_device(op, "C8", {0, 1}));
   if (op.has(2)) {
     CLEAVE_CHECK(check_same_shape(op, "C5", "bias and the channels of the result",

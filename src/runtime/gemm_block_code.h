@@ -469,13 +469,10 @@ template <class S, class P>
 void Block<S, P>::end_row(T* row, int64_t i, int64_t j, int64_t columns) const {
   if (block_.added != nullptr) {
     const T* added = static_cast<const T*>(block_.added) + i * block_.added_row + j;
-    if (columns == nr)
-      for (int64_t x = 0; x < nr; ++x) row[x] += added[x];
-    else
-      for (int64_t x = 0; x < columns; ++x) row[x] += added[x];
+    for (int64_t x = 0; x < columns; ++x) row[x] += added[x];
   }
-  if (block_.relu)
-    for (int64_t x = 0; x < nr; ++x) row[x] = T{0} > row[x] ? T{0} : row[x];  // NaN and -0 stay
+  if (block_.relu)  // NaN and -0 stay
+    for (int64_t x = 0; x < columns; ++x) row[x] = T{0} > row[x] ? T{0} : row[x];
 }
 
 // P: the type that S is packed as.

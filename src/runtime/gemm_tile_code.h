@@ -79,10 +79,7 @@ void tile(int64_t k, const U* a, int64_t a_line, const U* b, int64_t b_row, cons
                                : end.c_row * static_cast<int64_t>(sizeof(T));
   const int64_t lines = k > line ? (k + line - 1) / line : 1, at_once = (rows + lines - 1) / lines;
   const char* const behind = soon + rows * apart;
-  const int64_t to_added =
-      end.added != nullptr && end.added_row == end.c_row
-          ? reinterpret_cast<const char*>(end.added) - reinterpret_cast<const char*>(end.c)
-          : 0;
+  const char* soon_added = end.added_row == 0 ? nullptr : reinterpret_cast<const char*>(end.added);
   while (k > 0) {
     int64_t steps = k < line ? k : line;
     const U* from = a;
@@ -92,9 +89,10 @@ void tile(int64_t k, const U* a, int64_t a_line, const U* b, int64_t b_row, cons
     for (int64_t i = 0; i < at_once && soon != behind; ++i, soon += apart) {
       __builtin_prefetch(soon, 1);
       __builtin_prefetch(soon + 64, 1);
-      if (to_added == 0) continue;
-      __builtin_prefetch(soon + to_added);
-      __builtin_prefetch(soon + to_added + 64);
+      if (soon_added == nullptr) continue;
+      __builtin_prefetch(soon_added);
+      __builtin_prefetch(soon_added + 64);
+      soon_added += end.added_row * static_cast<int64_t>(sizeof(S));
     }
     do {  // never skipped: clang 19 keeps the sums in memory where a loop may be
       __builtin_prefetch(transposed ? from + a_line : next);
