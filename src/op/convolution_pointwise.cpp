@@ -54,8 +54,6 @@ Result<Types> infer(const OpView& op) {
   if (is_packed(op)) {
     if (op.int_attr("groups") != 1)
       return op.broken("P3", "groups is {}, expected 1", op.int_attr("groups"));
-    if (const Type weight = weight_type(op); !weight.is_static())
-      return op.broken("P3", "packed_size is that of {}, expected numbers", weight.text());
     const std::vector<int64_t> size = static_shape(weight_type(op));
     CLEAVE_CHECK(check_same_shape(op, "P3", "panels and those of the weight", op.in_type(1).shape,
                                   {Dim(panels_of(size[0])), Dim(inner_of(size)), Dim(gemm_panel)}));
