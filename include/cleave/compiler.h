@@ -39,27 +39,21 @@ CLEAVE_API GraphCompiler nop();
 // Prints the graph's text to stdout, and runs it as `then` does. Source: print_compile.
 CLEAVE_API GraphCompiler print_compile(GraphCompiler then = nop());
 
-// What TorchScript is for PyTorch's users: native, after the graph was put into one form. Devices
-// have their index, `_to_copy` of what it changes nothing is gone, one of a dtype alone has nothing
-// else, updates are results; it is verified, what depends on no input is computed once, and the
-// program has run once on the examples when this returns. Source: ts_compile.
+// What TorchScript is for PyTorch's users: native, after the graph was put into one form. A
+// `_to_copy` that changes nothing is gone, one that changes the dtype says nothing else, updates
+// are results; the graph is verified, what depends on no input is computed once, and the program
+// has run once on the examples when this returns. Source: ts_compile.
 CLEAVE_API GraphCompiler script(CompileOptions options = {});
 // Only that: what depends on no input is computed once. Source: simple_ts_compile.
 CLEAVE_API GraphCompiler simple_script(CompileOptions options = {});
 
-// Holds each call of the graph against the oracle, one after the other.
-struct DebugOptions {
-  // Runs each call by itself, as a graph of one call.
-  GraphCompiler calls = native();
-  // Of the largest element of a result, in its dtype's roundings, beside what the roundings of the
-  // operands explain.
-  double roundings = 64;
-};
-// A callable whose results are the calls' own. Error (bug), at the first call that differs: what
-// differs, `output 1 of %y where {s0: 8}: dtype f64, expected f32`. Checked are: how many results,
-// dtype, sizes, strides where the type has them (dims of size 1 aside), values: those of integers
-// and booleans exactly, those of floating numbers within `roundings`, NaNs where the oracle has
-// them. Source: DebugInterpreter, torch/_functorch/compilers.py.
-CLEAVE_API GraphCompiler debug_nop(DebugOptions options = {});
+// Holds each call of the graph against the oracle, one after the other, for the operands that the
+// calls before it gave. `calls` runs each by itself, as a graph of one call; the results are its
+// own. Error (bug) of a run, at the first call that differs: `output 1 of %y where {s0: 8}: f64[8],
+// expected f32[8]`, with the call's line. Checked are how many results there are, their dtypes,
+// sizes, strides (dims of size 1 and tensors without elements aside) and values: integers,
+// booleans and NaNs exactly, floating numbers as far as rounding explains.
+// Source: DebugInterpreter, torch/_functorch/compilers.py.
+CLEAVE_API GraphCompiler debug_nop(GraphCompiler calls = native());
 
 }  // namespace cleave

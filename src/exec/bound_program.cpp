@@ -312,6 +312,18 @@ std::vector<ValueId> declare_inputs(trace::Recording& recording,
   return out;
 }
 
+void advance_random(trace::Recording& recording, Location at) {
+  for (const auto& b : recording.bound()) {
+    if (b.variable.kind() != VariableKind::random) continue;
+    Builder builder(recording.graph(), recording.ops());
+    builder.set_loc(recording.loc(at));
+    builder.name_next({"rng.next"});
+    const ValueId next = builder.call1("rng_next", {b.placeholder});
+    value_or_throw(builder.status());
+    recording.update(b.variable, next);
+  }
+}
+
 Tensors run_traced(const TracedFunction& function, const trace::RecordingPtr& recording,
                    const std::vector<ValueId>& inputs, Location at) {
   if (function.arity() >= 0 && static_cast<size_t>(function.arity()) != inputs.size())

@@ -143,6 +143,10 @@ Tensors run_traced(const TracedFunction& function, const trace::RecordingPtr& re
 void declare_model(trace::Recording& recording, const nn::Module& model,
                    const std::string& prefix = "");
 
+// If the program draws random numbers, each run begins with the next state of the generator: adds
+// the update of its Variable.
+void advance_random(trace::Recording& recording, Location at);
+
 // Removes nodes and placeholders that no return needs, except the placeholders in `keep`.
 void drop_unused(Graph& graph, const std::vector<ValueId>& keep);
 

@@ -1,5 +1,7 @@
 #include "exec/graph_function.h"
 
+#include <algorithm>
+
 #include "compile/stages.h"
 #include "ir/strides.h"
 #include "runtime/shared_threads.h"
@@ -42,6 +44,11 @@ Status check_inputs(const Graph& g, const HostTensors& inputs) {
       return user_error("{}: got {}, expected {}", input_text(g, k), t.type_text(), type.text());
   }
   return {};
+}
+
+bool is_returned(const Graph& g, size_t placeholder) {
+  const ValueId v = g.placeholders()[placeholder].value;
+  return std::ranges::any_of(g.returns(), [v](const Return& r) { return r.value == v; });
 }
 
 HostTensor view_of(const Type& type, const void* data) {
@@ -128,7 +135,7 @@ Result<HostTensors> GraphFunction::run(HostTensors&& inputs) {
     CLEAVE_CHECK(program->instance->bind(
         k, {owned[k]->data(), owned[k]->extent_bytes(), owned[k]->dtype()}));
   const Instance::Release release = [&](size_t placeholder) {
-    if (placeholder >= owned.size()) return false;
+    if (placeholder >= owned.size() || is_returned(program->graph, placeholder)) return false;
     owned[placeholder].reset();
     return true;
   };

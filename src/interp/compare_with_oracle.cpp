@@ -33,8 +33,9 @@ void compare(const Array& got, const Array& want, const std::vector<Arrays>& mov
     ++agreement.elements;
     const double a = got.number(k), b = want.number(k);
     if (a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= c.error(k)) continue;
-    agreement.difference = fmt::format("return {}, element {}: {}, expected {} within {:.2g}", at,
-                                       k, a, b, c.error(k));
+    agreement.at = at;
+    agreement.difference =
+        fmt::format("element {}: {}, expected {} within {:.2g}", k, a, b, c.error(k));
     return;
   }
 }

@@ -1,6 +1,7 @@
 // The oracle with roundings that move: how far a program's results may be from the oracle's.
 //
-//   CLEAVE_TRY(Agreement a, compare_with_oracle(g, inputs, got));    // a.difference: empty if equal
+//   CLEAVE_TRY(Agreement a, compare_with_oracle(g, inputs, got));
+//   a.difference;                                       // empty: equal
 //
 //   CLEAVE_TRY(const Arrays want, run_oracle(g, inputs));
 //   const std::vector<Arrays> moved = moved_oracles(g, inputs);
@@ -34,7 +35,8 @@ std::vector<Arrays> moved_oracles(const Graph& g, const Arrays& inputs,
 // How a program's results agree with the oracle's. Elements that agree to about the precision of
 // their type are right; for the others roundings are moved.
 struct Agreement {
-  std::string difference;  // "return 0, element 3: 1, expected 2 within 1e-06"; empty: equal
+  std::string difference;  // "element 3: 1, expected 2 within 1e-06"; empty: equal
+  size_t at = 0;           // the return that differs
   int64_t elements = 0;    // compared
   int64_t left_open = 0;   // elements that rounding decides
 };

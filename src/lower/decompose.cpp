@@ -8,21 +8,25 @@
 namespace cleave {
 namespace {
 
+using Wanted = std::function<bool(const OpView&)>;
+
+bool lowered_by_decomposition(const OpView& op) {
+  return op.def().lower.present() && (*op.def().lower)->decomposes(op);
+}
+
 // Returns whether any was replaced.
-Result<bool> decompose_nodes(Graph& graph, const OpRegistry& ops) {
+Result<bool> decompose_nodes(Graph& graph, const OpRegistry& ops, const Wanted& wanted) {
   bool changed = false;
   // New nodes are inserted before the old one, so a walk from the back visits each of them once.
   NodeId n = graph.last_node();
   while (n.valid()) {
     const Node& node = graph.node(n);
-    const bool by_decomposition =
-        node.op->lower.present() && (*node.op->lower)->decomposes(graph.view(n));
-    if (!by_decomposition) {
+    if (!wanted(graph.view(n))) {
       n = graph.prev_node(n);
       continue;
     }
     if (!node.op->decompose.present())
-      return bug("{}: lowered by decomposition, but has none: {}", node.op->name,
+      return bug("{}: to be decomposed, but has no decomposition: {}", node.op->name,
                  node.op->decompose.reason());
     Builder b(graph, ops);
     b.insert_before(n);
@@ -51,9 +55,14 @@ Result<bool> decompose_nodes(Graph& graph, const OpRegistry& ops) {
 }  // namespace
 
 Status decompose_for_lowering(Graph& graph, const OpRegistry& ops) {
-  const Result<bool> changed = decompose_nodes(graph, ops);
+  return decompose_calls(graph, ops, lowered_by_decomposition);
+}
+
+Status decompose_calls(Graph& graph, const OpRegistry& ops, const Wanted& wanted) {
+  const Result<bool> changed = decompose_nodes(graph, ops, wanted);
   if (!changed.ok()) return Failure(changed.failure());
-  CLEAVE_CHECK(rewrite_subgraphs(graph, [&](Graph& sub) { return decompose_nodes(sub, ops); }));
+  CLEAVE_CHECK(
+      rewrite_subgraphs(graph, [&](Graph& sub) { return decompose_nodes(sub, ops, wanted); }));
   eliminate_dead_code(graph);
   return {};
 }

@@ -9,8 +9,8 @@
 //
 //   (P1) f32, not transposed
 //   (P2) other has the type of the result
-//   (P3) packed: groups is 1, and weight is f32[a,p,32], with a and p those of packed_size, a
-//        rounded up; numbers for no s don't matter
+//   (P3) packed: groups is 1, packed_size is that of a tensor, and weight is f32[a,p,32], with a
+//        and p those of packed_size, a rounded up; numbers for no s don't matter
 //   (C1..C8) convolution.h, with a weight of packed_size if it is packed
 //
 // Bitwise equal to the calls that it stands for, with one pass over y. fuse_convolution_pointwise
@@ -54,6 +54,8 @@ Result<Types> infer(const OpView& op) {
   if (is_packed(op)) {
     if (op.int_attr("groups") != 1)
       return op.broken("P3", "groups is {}, expected 1", op.int_attr("groups"));
+    if (const Status s = check_type_limits(weight_type(op)); !s.ok())
+      return op.broken("P3", "packed_size: {}", s.failure().message);
     const std::vector<int64_t> size = static_shape(weight_type(op));
     CLEAVE_CHECK(check_same_shape(op, "P3", "panels and those of the weight", op.in_type(1).shape,
                                   {Dim(panels_of(size[0])), Dim(inner_of(size)), Dim(gemm_panel)}));

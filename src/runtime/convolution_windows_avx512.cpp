@@ -83,6 +83,7 @@ int64_t offset_of(const WindowSource& w, const Sizes3& tap) {
 constexpr int any_loads = -1, gathered = -2, every_other = -3;
 
 int form_of(const WindowSource& w, const Columns& c) {
+  if (c.runs == 0) return 0;  // beyond the last column; its offsets aren't set
   if (w.stride[2] == 2 && c.runs <= 3) return every_other;
   if (w.stride[2] != 1) return gathered;
   return c.runs <= 3 ? c.runs : any_loads;

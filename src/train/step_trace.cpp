@@ -301,15 +301,7 @@ Graph StepTrace::close() {
   };
   if (norm.defined()) norm_at = add(norm);
   if (guard.defined()) add(guard);
-  for (const auto& b : recording->bound()) {
-    if (b.variable.kind() != VariableKind::random) continue;
-    Builder builder(g, recording->ops());
-    builder.set_loc(recording->loc(at));
-    builder.name_next({"rng.next"});
-    const ValueId next = builder.call1("rng_next", {b.placeholder});
-    value_or_throw(builder.status());
-    recording->update(b.variable, next);
-  }
+  advance_random(*recording, at);
   watch.find(g);
   // What only the runs that update the parameters compute is asked for when these are traced.
   if (part != StepPart::gathering) trace::value_or_throw_at(at, watch.require_all(g));

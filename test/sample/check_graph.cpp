@@ -34,8 +34,12 @@ Result<Verdict> check_graph(const RandomGraph& r, const OpRegistry& ops, const R
     if (std::string why = law::difference((*got)[at], single[at], 0); !why.empty())
       verdict.difference = fmt::format("return {}: fused, other than call by call, it {}", at, why);
   if (!verdict.difference.empty()) return verdict;
-  return compare_with_oracle(r.g, r.inputs, *got,
-                             choice.compile.strict ? Narrowing::kept : Narrowing::may_be_dropped);
+  CLEAVE_TRY(verdict, compare_with_oracle(
+                          r.g, r.inputs, *got,
+                          choice.compile.strict ? Narrowing::kept : Narrowing::may_be_dropped));
+  if (!verdict.difference.empty())
+    verdict.difference = fmt::format("return {}, {}", verdict.at, verdict.difference);
+  return verdict;
 }
 
 Result<Expectation> expectation_of(const RandomGraph& r, Narrowing narrowing) {

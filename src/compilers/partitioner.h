@@ -1,0 +1,15 @@
+// What a Partitioner does.
+#pragma once
+#include <functional>
+
+#include "cleave/partitioner.h"
+#include "cut/partition.h"
+
+namespace cleave {
+
+struct Partitioner::State {
+  // May remove dead calls of the joint graph, and merge equal ones.
+  std::function<Result<Partition>(Graph& joint, const Operators& ops)> cut;
+};
+
+}  // namespace cleave
