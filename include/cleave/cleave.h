@@ -18,6 +18,7 @@
 #include "cleave/function_pass.h"
 #include "cleave/generator.h"
 #include "cleave/grad.h"
+#include "cleave/graph_dumper.h"
 #include "cleave/host_tensor.h"
 #include "cleave/input_spec.h"
 #include "cleave/loss.h"

@@ -33,10 +33,10 @@ class CLEAVE_API Partitioner {
   static Partitioner own(Saved saved);
 
   struct State;
+  explicit Partitioner(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   const State& state() const { return *state_; }
 
  private:
-  explicit Partitioner(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;
 };
 

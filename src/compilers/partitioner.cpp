@@ -68,4 +68,13 @@ Partitioner Partitioner::own(Saved saved) {
   }));
 }
 
+Partitioner observed(const Partitioner& partitioner,
+                     std::function<Status(const Graph& joint)> see) {
+  return Partitioner(state_of(
+      [partitioner, see = std::move(see)](Graph& joint, const Operators& ops) -> Result<Partition> {
+        CLEAVE_CHECK(see(joint));
+        return partitioner.state().cut(joint, ops);
+      }));
+}
+
 }  // namespace cleave

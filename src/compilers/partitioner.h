@@ -12,4 +12,7 @@ struct Partitioner::State {
   std::function<Result<Partition>(Graph& joint, const Operators& ops)> cut;
 };
 
+// Calls `see` with each joint graph before it is cut; what it refuses is the result.
+Partitioner observed(const Partitioner& partitioner, std::function<Status(const Graph& joint)> see);
+
 }  // namespace cleave
