@@ -30,8 +30,8 @@ CLEAVE_API AotOptions graph_dumper(const std::string& name, const std::string& f
                                    bool examples = false);
 
 // Inputs as an .input file describes them, tangents last: floating numbers in [0, 1), integers and
-// booleans 0, strides as they are written. {"kind": "float"} and "bool" are tensors of 0 dims of f64
-// and bool. Errors (user): a file that isn't there or isn't such a one, with the place.
+// booleans 0, strides as they are written. {"kind": "float"} and {"kind": "bool"} are tensors of 0
+// dims of f64 and bool. Errors (user): a file that isn't there or isn't such a one, with the place.
 CLEAVE_API HostTensors get_inputs(const std::string& path, uint64_t seed = 0);
 
 // A compiler that leaves a folder behind by which a run can be repeated: graph.clv,
