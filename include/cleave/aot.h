@@ -33,7 +33,7 @@ struct AotOptions {
   GraphCompiler backward = {};   // empty: as the forward
   GraphCompiler inference = {};  // where nothing wants a gradient; empty: as the forward
   Partitioner partition = Partitioner::standard();
-  // Before the gradient is taken, and of what that adds.
+  // Of the function and its gradient: after this was taken by the operators' own rules.
   Decompositions decompositions = {};
   Operators ops = {};
   uint64_t seed = 0;        // of the function's random numbers

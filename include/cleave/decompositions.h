@@ -1,4 +1,4 @@
-// Which operators are replaced by simpler ones before a graph is differentiated or compiled.
+// Which operators are replaced by simpler ones before a graph is compiled.
 //
 //   Decompositions::defaults().without({"tanh_backward"}).with({"gelu"})
 #pragma once

@@ -14,8 +14,8 @@ HostTensor borrowed(const HostTensor& t) {
 
 Result<Halves> Halves::make(Graph function, size_t results, const AotOptions& options) {
   const OpRegistry& ops = options.ops.registry();
-  CLEAVE_CHECK(decompose(options.decompositions, function, ops));
   if (std::ranges::none_of(function.placeholders(), &Placeholder::wants_grad)) {
+    CLEAVE_CHECK(decompose(options.decompositions, function, ops));
     const TracedGraph whole = traced_graph(std::move(function), options.ops);
     return Halves{.joint = whole, .forward = whole, .backward = {}, .results = results};
   }

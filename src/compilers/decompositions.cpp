@@ -13,32 +13,27 @@
 namespace cleave {
 
 Decompositions Decompositions::defaults() {
-  Decompositions out;
-  for (const char* name : {"detach",
-                           "gelu_backward",
-                           "leaky_relu_backward",
-                           "sigmoid_backward",
-                           "threshold_backward",
-                           "hardtanh_backward",
-                           "hardsigmoid_backward",
-                           "hardswish_backward",
-                           "tanh_backward",
-                           "silu_backward",
-                           "elu_backward",
-                           "cudnn_batch_norm",
-                           "cudnn_batch_norm_backward",
-                           "masked_fill",
-                           "elu",
-                           "leaky_relu",
-                           "hardtanh",
-                           "hardswish",
-                           "hardsigmoid",
-                           "conj_physical",
-                           "is_same_size"}) {
-    const OpDef* op = trace::core_registry().find(name);
-    if (op != nullptr && op->decompose.present()) out.operators_.emplace_back(name);
-  }
-  return out;
+  return Decompositions().with({"detach",
+                                "gelu_backward",
+                                "leaky_relu_backward",
+                                "sigmoid_backward",
+                                "threshold_backward",
+                                "hardtanh_backward",
+                                "hardsigmoid_backward",
+                                "hardswish_backward",
+                                "tanh_backward",
+                                "silu_backward",
+                                "elu_backward",
+                                "cudnn_batch_norm",
+                                "cudnn_batch_norm_backward",
+                                "masked_fill",
+                                "elu",
+                                "leaky_relu",
+                                "hardtanh",
+                                "hardswish",
+                                "hardsigmoid",
+                                "conj_physical",
+                                "is_same_size"});
 }
 
 Decompositions Decompositions::select() {

@@ -187,7 +187,14 @@ OpDef elu_entry() {
                 },
                 nullptr);
           },
-      .decompose = Absent{"primitive"},
+      .decompose = [](Builder& b, const OpView& op) -> Values {
+        const DType t = op.in_type(0).dtype;
+        const ValueId x = b.convert(op.in(0), wide(t));
+        const double scale = op.float_attr("scale");
+        const ValueId below = b.mul(b.call1("expm1", {b.mul(x, op.float_attr("input_scale"))}),
+                                    op.float_attr("alpha") * scale);
+        return {b.convert(b.where(b.gt(x, 0), b.mul(x, scale), below), t)};
+      },
       .grad = wide_grad(unary_grad(grad_elu)),
       .lower = loop::pointwise([](const OpView& op, const loop::Exprs& in) {
         const Expr& x = in[0];
@@ -266,7 +273,14 @@ OpDef hardtanh_entry() {
                                         : x < low ? std::min(low, high)
                                                   : x; });
           },
-      .decompose = Absent{"primitive"},
+      .decompose = [](Builder& b, const OpView& op) -> Values {
+        const auto bound = [&](const char* name) {
+          return is_floating(op.in_type(0).dtype)
+                     ? op.attr(name)
+                     : AttrValue(truncate_to(DType::i64, op.float_attr(name)));
+        };
+        return {b.call1("clamp", {op.in(0), bound("min_val"), bound("max_val")})};
+      },
       .grad = unary_grad([](Builder& b, const GradView& op, ValueId g) {
         const ValueId x = op.in(0);
         const ValueId below = b.le(x, op.attr("min_val")), above = b.ge(x, op.attr("max_val"));

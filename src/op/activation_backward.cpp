@@ -17,6 +17,8 @@
 //          "tanh"  s (1 - s) (2 w' + x (w'' + (1 - 2s) w'^2))
 //   silu'          s (1 + x (1 - s))
 //   silu''         s (1 - s) (2 + x (1 - 2s))
+#include "op/activation_backward.h"
+
 #include <cmath>
 
 #include "op/activation.h"
@@ -26,29 +28,11 @@
 #include "op/pointwise_reference.h"
 
 namespace cleave {
-namespace {
 
-using loop::Expr;
-using loop::Op;
-using B = Builder;
-using V = ValueId;
-
-DType meet_of(const OpView& op) { return promoted(op, {0, 1}); }
-
-struct BackwardRow {
-  const char* name;
-  const char* signature;
-  const char* summary;
-  // The factor of grad_output for an element of self (or output).
-  double (*slope)(const OpView&, double);
-  Expr (*lower)(const OpView&, const Expr&);
-  V (*call)(B&, const OpView&, V);
-  V (*curvature)(B&, const OpView&, V);  // its derivative
-  int flops;
-};
+DType backward_dtype(const OpView& op) { return promoted(op, {0, 1}); }
 
 Result<Types> infer_backward(const OpView& op, bool integers) {
-  const DType meet = meet_of(op);
+  const DType meet = backward_dtype(op);
   if (!is_floating(meet) && !(integers && is_integer(meet)))
     return op.broken("C4", "the operands meet in {}, expected a floating dtype{}", name_of(meet),
                      integers ? " or an integer" : "");
@@ -61,6 +45,55 @@ NamedAttrs same_attrs(const OpView& op) {
     attrs.emplace_back(op.def().schema.args[arg].name, value);
   return attrs;
 }
+
+std::vector<Sample> backward_samples(const SampleAttrs& attrs) {
+  const std::vector<double> x = {-2.5, -0.75, -0.25, 0.125, 0.75, 2.5};
+  std::vector<Sample> s;
+  for (DType t : floating_dtypes) s.push_back({{sample(t, {2, 3}), sample(t, {2, 3}).with(x)}});
+  const std::vector<Sample> more = {{{f32({3}), f32({2, 1}).range(0.1, 0.9)}},
+                                    {{f32({}), f32({}).range(0.1, 0.9)}},
+                                    {{f32({0, 3}), f32({0, 3})}},
+                                    {{bf16({3}), f32({3}).range(0.1, 0.9)}},
+                                    {{f32({3}), f64({}).range(0.1, 0.9)}},
+                                    {{f32({3, 19}), f32({3, 19}).range(0.1, 0.9)}}};
+  s = joined({s, more});
+  const std::vector<double> edges = {NAN, INFINITY, -INFINITY, 0, -0.0, 1, -1, 0.5, 20, -20};
+  for (DType t : floating_dtypes)
+    s.push_back({{sample(t, {10}).range(0.5, 2), sample(t, {10}).with(edges)}});
+  s.push_back({{f32({2, 1, 3}), f32({1, 4, 1}).range(0.1, 0.9)}});
+  s.push_back({{f16({5}), f16({}).range(0.1, 0.9)}});
+  for (Sample& one : s) one.attrs = attrs;
+  return s;
+}
+
+std::vector<Reject> backward_rejects(const std::string& name, const SampleAttrs& attrs,
+                                     const std::string& expected) {
+  std::vector<Reject> rejects = pair_rejects(name);
+  rejects.push_back({"C4",
+                     {{boolean({2}), boolean({2})}},
+                     name + ": C4: the operands meet in bool, expected a floating " + expected});
+  for (Reject& r : rejects) r.call.attrs = attrs;
+  return rejects;
+}
+
+namespace {
+
+using loop::Expr;
+using loop::Op;
+using B = Builder;
+using V = ValueId;
+
+struct BackwardRow {
+  const char* name;
+  const char* signature;
+  const char* summary;
+  // The factor of grad_output for an element of self (or output).
+  double (*slope)(const OpView&, double);
+  Expr (*lower)(const OpView&, const Expr&);
+  V (*call)(B&, const OpView&, V);
+  V (*curvature)(B&, const OpView&, V);  // its derivative
+  int flops;
+};
 
 // ---- slopes in float64
 
@@ -157,36 +190,6 @@ Values grad_backward(B& b, const GradView& op, const BackwardRow& row) {
       grad_to(b, op, 1, [&] { return b.mul(b.mul(g, op.in(0)), row.curvature(b, op, op.in(1))); })};
 }
 
-std::vector<Sample> backward_samples(const SampleAttrs& attrs) {
-  const std::vector<double> x = {-2.5, -0.75, -0.25, 0.125, 0.75, 2.5};
-  std::vector<Sample> s;
-  for (DType t : floating_dtypes) s.push_back({{sample(t, {2, 3}), sample(t, {2, 3}).with(x)}});
-  const std::vector<Sample> more = {{{f32({3}), f32({2, 1}).range(0.1, 0.9)}},
-                                    {{f32({}), f32({}).range(0.1, 0.9)}},
-                                    {{f32({0, 3}), f32({0, 3})}},
-                                    {{bf16({3}), f32({3}).range(0.1, 0.9)}},
-                                    {{f32({3}), f64({}).range(0.1, 0.9)}},
-                                    {{f32({3, 19}), f32({3, 19}).range(0.1, 0.9)}}};
-  s = joined({s, more});
-  const std::vector<double> edges = {NAN, INFINITY, -INFINITY, 0, -0.0, 1, -1, 0.5, 20, -20};
-  for (DType t : floating_dtypes)
-    s.push_back({{sample(t, {10}).range(0.5, 2), sample(t, {10}).with(edges)}});
-  s.push_back({{f32({2, 1, 3}), f32({1, 4, 1}).range(0.1, 0.9)}});
-  s.push_back({{f16({5}), f16({}).range(0.1, 0.9)}});
-  for (Sample& one : s) one.attrs = attrs;
-  return s;
-}
-
-std::vector<Reject> backward_rejects(const std::string& name, const SampleAttrs& attrs,
-                                     const std::string& expected) {
-  std::vector<Reject> rejects = pair_rejects(name);
-  rejects.push_back({"C4",
-                     {{boolean({2}), boolean({2})}},
-                     name + ": C4: the operands meet in bool, expected a floating " + expected});
-  for (Reject& r : rejects) r.call.attrs = attrs;
-  return rejects;
-}
-
 OpDef backward_entry(const BackwardRow& row, const std::vector<SampleAttrs>& variants) {
   const auto samples = [variants] {
     Samples out;
@@ -204,7 +207,7 @@ OpDef backward_entry(const BackwardRow& row, const std::vector<SampleAttrs>& var
           [slope = row.slope](const OpView& op, std::span<const Array* const> in) {
             PointReference rule;
             rule.floating = [&](std::span<const double> x) { return x[0] * slope(op, x[1]); };
-            return reference_pointwise(op, in, meet_of(op), rule);
+            return reference_pointwise(op, in, backward_dtype(op), rule);
           },
       .decompose = [call = row.call](B& b, const OpView& op) -> Values {
         const DType t = op.out_type(0).dtype;
@@ -213,7 +216,7 @@ OpDef backward_entry(const BackwardRow& row, const std::vector<SampleAttrs>& var
       },
       .grad = wide_grad([row](B& b, const GradView& op) { return grad_backward(b, op, row); }),
       .lower = loop::pointwise([lower = row.lower](const OpView& op, const loop::Exprs& x) {
-        const DType meet = meet_of(op);
+        const DType meet = backward_dtype(op);
         return loop::operand_as(op, x, 0, meet) * lower(op, loop::operand_as(op, x, 1, meet));
       }),
       .cost = cost_per_result(row.flops),
@@ -238,7 +241,7 @@ OpDef threshold_entry() {
             rule.integer = [=](std::span<const int64_t> x) {
               return static_cast<double>(x[1]) <= at ? 0 : x[0];
             };
-            return reference_pointwise(op, in, meet_of(op), rule);
+            return reference_pointwise(op, in, backward_dtype(op), rule);
           },
       .decompose = [](B& b, const OpView& op) -> Values {
         const V stopped = b.le(op.in(1), op.attr("threshold"));
@@ -250,7 +253,7 @@ OpDef threshold_entry() {
                 V::none()};
       },
       .lower = loop::pointwise([](const OpView& op, const loop::Exprs& x) {
-        const DType meet = meet_of(op);
+        const DType meet = backward_dtype(op);
         const Expr g = loop::operand_as(op, x, 0, meet), at_x = loop::operand_as(op, x, 1, meet);
         const Expr at = loop::number_constant(op.attr("threshold"), meet);
         return loop::select(loop::binary(Op::le, at_x, at), loop::same(g, 0), g);

@@ -187,14 +187,15 @@ Values decompose(Builder& b, const OpView& op) {
   return out;
 }
 
-// Gradients of running statistics that were read, which PyTorch doesn't provide.
-void grad_running(Builder& b, const GradView& op, Values& d) {
+}  // namespace
+
+void grad_running(Builder& b, const GradView& op, double eps, Values& d) {
   const Type& x = op.in_type(at_input);
   const DType t = norm_work(x.dtype);
   const std::vector<int64_t> dims = batch_dims(x);
   ValueId g = b.convert(op.dout(0), t);
   if (op.has(at_weight)) g = b.mul(g, spread(b, op, at_weight, t));
-  const ValueId rstd = b.rsqrt(b.add(spread(b, op, at_var, t), op.float_attr("eps")));
+  const ValueId rstd = b.rsqrt(b.add(spread(b, op, at_var, t), eps));
   const ValueId scaled = b.mul(g, rstd);
   if (op.needs(at_mean))
     d[at_mean] = channels(b, op, b.neg(b.sum(scaled, dims, true)), op.in_type(at_mean).dtype);
@@ -203,6 +204,8 @@ void grad_running(Builder& b, const GradView& op, Values& d) {
   const ValueId along = b.mul(b.sum(b.mul(scaled, off), dims, true), b.mul(rstd, rstd));
   d[at_var] = channels(b, op, b.mul(along, -0.5), op.in_type(at_var).dtype);
 }
+
+namespace {
 
 Values grad(Builder& b, const GradView& op) {
   Values d = op.no_grads();
@@ -220,7 +223,7 @@ Values grad(Builder& b, const GradView& op) {
     for (size_t k = 0; k < g.size(); ++k)
       if (mask[k]) d[k] = g[k];
   }
-  if (!training && (wants(at_mean) || wants(at_var))) grad_running(b, op, d);
+  if (!training && (wants(at_mean) || wants(at_var))) grad_running(b, op, op.float_attr("eps"), d);
   return d;
 }
 

@@ -27,4 +27,8 @@ Shape channel_shape(const Type& input);
 
 NormMap batch_norm_map(const Array& x);
 
+// Adds the gradients of running statistics that were read, which PyTorch doesn't provide, to `d`.
+// The operands are input, weight, bias, running_mean, running_var.
+void grad_running(Builder& b, const GradView& op, double eps, Values& d);
+
 }  // namespace cleave

@@ -3,6 +3,7 @@
 //   _to_copy(self; dtype, memory_format)   self in another dtype
 //   clone(self; memory_format)             self
 //   lift_fresh_copy(self)                  self
+//   conj_physical(self)                    self: numbers are real
 //   alias(self), detach(self)              aliases of self; detach stops the gradient
 //   copy(self, src)                        src in the shape and dtype of self
 //                                          (C1) src broadcasts to self
@@ -329,11 +330,19 @@ CLEAVE_OPS(convert) {
   OpDef detach = alias_entry("detach", "self, through which no gradient flows",
                              Absent{"nothing flows through it"});
   detach.nondifferentiable = 1;
+  detach.decompose = [](Builder& b, const OpView& op) -> Values {
+    return {b.call1("alias", {op.in(0)})};
+  };
+  OpDef conj = clone_entry("conj_physical", "(Tensor self) -> Tensor", {});
+  conj.decompose = [](Builder& b, const OpView& op) -> Values {
+    return {b.call1("clone", {op.in(0)})};
+  };
   return {
       to_copy_entry(),
       clone_entry("clone", "(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
                   channels_last),
       clone_entry("lift_fresh_copy", "(Tensor self) -> Tensor", {}),
+      std::move(conj),
       alias_entry("alias", "self's own memory", identity_grad()),
       std::move(detach),
       copy_entry(),

@@ -1,4 +1,5 @@
-// Sizes as scalars i64[]: sym_size(self; dim), sym_numel(self).
+// Sizes as scalars i64[]: sym_size(self; dim), sym_numel(self); whether two shapes are equal, as
+// bool[]: is_same_size(self, other).
 //
 // A known size is a constant; a symbolic one gets its value with the input's shape.
 //   (C1) dim in range of self, which has a dim
@@ -93,8 +94,44 @@ OpDef sym_numel() {
   };
 }
 
+// The answer for a graph with symbols is that for the sizes that are put in for them.
+OpDef is_same_size() {
+  return OpDef{
+      .name = "is_same_size",
+      .signature = "(Tensor self, Tensor other) -> Tensor",
+      .summary = "Whether both have the same shape.",
+      .source = "aten::is_same_size, PyTorch 2.13",
+      .traits = Trait::fusible | Trait::recomputable,
+      .infer = [](const OpView& op) -> Result<Types> {
+        return Types{typed_like(op.in_type(0), DType::boolean, {})};
+      },
+      .reference = [](const OpView&, std::span<const Array* const> in) -> Result<Arrays> {
+        Array y(DType::boolean, {});
+        y.i[0] = in[0]->shape == in[1]->shape ? 1 : 0;
+        return Arrays{y};
+      },
+      .decompose = [](Builder& b, const OpView& op) -> Values {
+        return {b.full({}, op.in_type(0).shape == op.in_type(1).shape, DType::boolean)};
+      },
+      .grad = Absent{"the result is a boolean"},
+      .lower = loop::elementwise([](loop::KernelBuilder&, const OpView& op, const Exprs&) -> Exprs {
+        return {loop::Expr(op.in_type(0).shape == op.in_type(1).shape)};
+      }),
+      .cost = cost_of_view(),
+      .samples =
+          [] {
+            return Samples{{{f32({2, 3}), f32({2, 3})}},   {{f32({2, 3}), f32({3, 2})}},
+                           {{f32({2, 3}), i64({2, 3})}},   {{f32({2, 3}), f32({2, 3, 1})}},
+                           {{f32({}), f64({})}},           {{f32({}), f32({1})}},
+                           {{bf16({0, 3}), bf16({0, 3})}}, {{f32({0, 3}), f32({3, 0})}},
+                           {{boolean({5}), i32({5})}}};
+          },
+      .rejects = {},
+  };
+}
+
 }  // namespace
 
-CLEAVE_OPS(size) { return {sym_size(), sym_numel()}; }
+CLEAVE_OPS(size) { return {sym_size(), sym_numel(), is_same_size()}; }
 
 }  // namespace cleave

@@ -87,6 +87,8 @@ def call(name, args):
             elif isinstance(c, list) and len(c) == 1 and schema[n].N and name not in ("im2col", "col2im"):  # int[2]: one for both
                 kwargs[n] = c * schema[n].N
         kwargs.update({a.name: None for a in missing})
+        if name.startswith("cudnn_"):  # of CUDA alone: what PyTorch decomposes it into
+            op = torch._decomp.decomposition_table[op]
         try:
             return op(**kwargs)
         except (RuntimeError, TypeError, IndexError, NotImplementedError) as e:

@@ -18,7 +18,7 @@ if not os.path.exists(os.path.join(PEERS, "torch_partition.py")):
 from aten import NoOverload, call, read_safetensors, torch, value_of
 BUDGETS = [1.0, 0.75, 0.5, 0.25, 0.0]
 # Random, or of ATen's with no derivative.
-WITHOUT = ["adam_step", "int_mm_scaled", "uint4x2_mm", "packed_addmm", "convolution_pointwise", "opaque", "rng_next", "rng_fold", "sym_size", "sym_numel", "rand", "randn", "randint", "randperm",
+WITHOUT = ["adam_step", "int_mm_scaled", "uint4x2_mm", "packed_addmm", "convolution_pointwise", "opaque", "rng_next", "rng_fold", "sym_size", "sym_numel", "is_same_size", "cudnn_batch_norm", "cudnn_batch_norm_backward", "rand", "randn", "randint", "randperm",
            "bernoulli", "native_dropout", "empty", "empty_like", "empty_strided", "empty_permuted", "cond", "while_loop",
            "copy", "silu_backward", "native_group_norm_backward", "native_layer_norm_backward", "native_batch_norm_backward",
            "_scaled_dot_product_efficient_attention", "_scaled_dot_product_efficient_attention_backward",

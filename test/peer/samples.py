@@ -15,7 +15,7 @@ from aten import NoOverload, call, divides_in_cumprod, read_safetensors, torch, 
 # Operators whose values ATen leaves open or fixes otherwise, each with the reason.
 OWN = {
     "adam_step": "cleave's own", "int_mm_scaled": "cleave's own", "uint4x2_mm": "cleave's own", "packed_addmm": "cleave's own", "convolution_pointwise": "cleave's own", "opaque": "cleave's own", "rng_next": "cleave's own", "sym_size": "a number in ATen",
-    "sym_numel": "a number in ATen", "rand": "random", "randn": "random", "bernoulli": "random", "native_dropout": "random",
+    "sym_numel": "a number in ATen", "is_same_size": "a number in ATen", "rand": "random", "randn": "random", "bernoulli": "random", "native_dropout": "random",
     "empty": "contents are open", "empty_like": "contents are open", "empty_strided": "contents are open",
     "empty_permuted": "contents are open",
 }
@@ -33,6 +33,7 @@ LEFT = [
     ("sort topk", "result.1", lambda a: not a.get("stable") and has_ties(a["self"]), "the order of equal elements is open"),
     ("sort topk", "grad.self", lambda a: not a.get("stable") and has_ties(a["self"]), "the order of equal elements is open"),
     ("hardtanh", "grad.self", lambda a: a["self"].isnan().any(), "its slope at NaN is 0 in whole vectors, 1 in the rest"),
+    ("hardtanh_backward", "*", lambda a: a["self"].isnan().any(), "its slope at NaN is 0 in whole vectors, 1 in the rest"),
     ("elu", "grad.self", lambda a: a["self"].isnan().any(), "its slope at NaN is 1 in AVX-512 and in what fills no vector, NaN elsewhere"),
     ("cumprod", "grad.self", lambda a: divides_in_cumprod(a["self"], a["dim"]),
      "divides by the elements and starts from products that underflow; the product of the others is a number"),

@@ -1,6 +1,6 @@
 // Turns cumulative sums of a uniform value into its multiples.
 //
-//   cumsum(full(v); dim)  ->  expand(view(arange(1, n+1) * v, along dim))
+//   cumsum(full(v); dim)  ->  expand(view(arange(1, n+1) * v, along dim)); full(0) of zeros
 //
 //   exact    v is an integer, and the dtype holds n * v and all sums before it; integers wrap the
 //            same way in sums and in products
@@ -70,6 +70,8 @@ Values multiples(Builder& b, const Match& m) {
   Shape along(y.shape.size(), Dim(1));
   along[dim_of(m)] = n;
   const double v = m.scalar("v");
+  if (v == 0)
+    return {b.full(y.shape, is_floating(y.dtype) ? AttrValue(v) : AttrValue(int64_t{0}), y.dtype)};
   ValueId sums = b.call1("arange", {}, {{"start", 1}, {"end", n + 1}});
   sums = b.convert(sums, y.dtype);
   if (v != 1)
