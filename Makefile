@@ -4,7 +4,7 @@ NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
 .PHONY: release demo test test-target bench asan fuzz fuzz-commands fuzz-misuse fuzz-passes fuzz-rewrites \
-  fuzz-strides fuzz-cache fuzz-compile bless fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
+  fuzz-strides fuzz-cache fuzz-compile fuzz-partial bless fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
   format tidy setup clean
 release: build/release/build.ninja
 	@$(NINJA) -C build/release
@@ -85,6 +85,11 @@ fuzz-rewrites: build/release/build.ninja
 fuzz-compile: build/release/build.ninja
 	@$(NINJA) -C build/release fuzz_compile
 	@build/release/bin/fuzz_compile $(N) $(SEED) build/wrong_graphs
+
+# Random graphs taken apart in every way: make fuzz-partial N=1000 SEED=0.
+fuzz-partial: build/release/build.ninja
+	@$(NINJA) -C build/release fuzz_partial
+	@build/release/bin/fuzz_partial $(N) $(SEED) build/wrong_graphs
 
 # Random graphs with strides against them without: make fuzz-strides N=1000 SEED=0.
 fuzz-strides: build/release/build.ninja

@@ -35,6 +35,7 @@ Command remat_command();
 Command plan_command();
 Command compile_command();
 Command build_command();
+Command lower_command();
 Command kernels_command();
 Command opt_command();
 Command train_command();

@@ -34,6 +34,7 @@
 #include "cleave/optim.h"
 #include "cleave/optimizer_ref.h"
 #include "cleave/options.h"
+#include "cleave/partial.h"
 #include "cleave/partitioner.h"
 #include "cleave/progress.h"
 #include "cleave/random.h"

@@ -11,25 +11,8 @@
 namespace cleave {
 namespace {
 
-// A compiler of the host program may return anything.
-void check_results(const TracedGraph& graph, const HostTensors& results) {
-  const Graph& g = graph.state().graph;
-  if (results.size() != g.returns().size())
-    throw_failure(
-        user_error("aot_function: the compiler's callable for @{} returned {} tensors, "
-                   "expected {}",
-                   g.name(), results.size(), g.returns().size()));
-  for (size_t k = 0; k < results.size(); ++k) {
-    const Type& type = returned_type(g, k);
-    const bool has_shape = type.is_static()
-                               ? results[k].shape() == static_shape(type)
-                               : results[k].rank() == static_cast<int64_t>(type.shape.size());
-    if (results[k].dtype() != type.dtype || !has_shape)
-      throw_failure(
-          user_error("aot_function: the compiler's callable for @{}: result {}: {}, "
-                     "expected {}",
-                     g.name(), k, results[k].type_text(), type.text()));
-  }
+std::string what_of(const TracedGraph& graph) {
+  return "aot_function: the compiler's callable for @" + graph.name();
 }
 
 GraphCallable compiled(const GraphCompiler& compiler, const TracedGraph& graph,
@@ -83,7 +66,7 @@ HostTensors AotFunction::State::forward(std::span<const InputRef> inputs) {
         compiled(!halves->backward && options.inference ? options.inference : options.forward,
                  halves->forward, given);
   HostTensors out = halves->run_forward(std::move(given));
-  check_results(halves->forward, out);
+  value_or_throw(check_results(halves->forward.state().graph, out, what_of(halves->forward)));
   // What the function assigns is written once its forward has run.
   for (size_t k = halves->results; k < g.returns().size(); ++k)
     if (const Return& r = g.returns()[k]; r.kind == ReturnKind::update)
@@ -149,7 +132,7 @@ AotGradients AotFunction::State::backward(std::span<const InputRef> cotangents) 
     last->run_backward =
         compiled(options.backward ? options.backward : options.forward, *last->backward, given);
   HostTensors results = last->run_backward(std::move(given));
-  check_results(*last->backward, results);
+  value_or_throw(check_results(last->backward->state().graph, results, what_of(*last->backward)));
   return gradients_of(*last, std::move(results));
 }
 

@@ -8,10 +8,6 @@
 
 namespace cleave {
 
-HostTensor borrowed(const HostTensor& t) {
-  return HostTensor::borrow(t.dtype(), t.shape(), t.strides(), const_cast<void*>(t.data()));
-}
-
 Result<Halves> Halves::make(Graph function, size_t results, const AotOptions& options) {
   const OpRegistry& ops = options.ops.registry();
   if (std::ranges::none_of(function.placeholders(), &Placeholder::wants_grad)) {

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "cleave/aot.h"
-#include "compilers/traced_graph.h"
+#include "compilers/compilers.h"
 
 namespace cleave {
 
@@ -46,8 +46,5 @@ std::unique_ptr<AotSource> traced_source(std::optional<nn::Module> model,
                                          const std::vector<InputSpec>& inputs,
                                          const AotOptions& options, Location at);
 std::unique_ptr<AotSource> graph_source(const TracedGraph& graph, const AotOptions& options);
-
-// The same memory, which stays the caller's.
-HostTensor borrowed(const HostTensor& t);
 
 }  // namespace cleave

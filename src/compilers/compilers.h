@@ -9,6 +9,13 @@ namespace cleave {
 // The callable of a function; throws what a run refuses.
 GraphCallable callable_of(std::shared_ptr<GraphFunction> function);
 
+// A compiler of the host program may return anything: whether these are results of the graph.
+// Errors (user), which begin with `what`: another number of them, another dtype or shape.
+Status check_results(const Graph& g, const HostTensors& results, const std::string& what);
+
+// The same memory, which stays the caller's.
+HostTensor borrowed(const HostTensor& t);
+
 // For the oracle: the elements, which may lie by any strides.
 Array array_of(const HostTensor& t);
 // Of a static type, by its strides; floating elements are rounded to its dtype.

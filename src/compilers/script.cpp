@@ -21,9 +21,10 @@ void drop_copies(Graph& g) {
 Status reduce_conversions(Graph& g, const OpRegistry& ops) {
   for (const NodeId n : g.order()) {
     const Node& node = g.node(n);
-    Type wanted = g.type(node.inputs.empty() ? node.out(0) : node.inputs[0]);
+    if (node.op->name != "_to_copy") continue;
+    Type wanted = g.type(node.inputs[0]);
     wanted.dtype = g.type(node.out(0)).dtype;
-    if (node.op->name != "_to_copy" || wanted != g.type(node.out(0))) continue;
+    if (wanted != g.type(node.out(0))) continue;
     if (node.attrs.given().size() < 2) continue;
     Builder b(g, ops);
     b.insert_before(n);

@@ -48,6 +48,7 @@ class Builder {
 
   // Where new nodes are inserted (invalid: at the end), and the source location and tag they get.
   void insert_before(NodeId n) { before_ = n; }
+  NodeId position() const { return before_; }
   void set_loc(SourceLoc loc) { loc_ = loc; }
   void set_tag(CheckpointTag tag) { tag_ = tag; }
   // Names the results of the next call only.

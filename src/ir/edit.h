@@ -30,10 +30,11 @@ std::vector<bool> repeated_calls(const Graph& g);
 // to just before its first user. Fails on a cycle and names it.
 Status sort_topologically(Graph& g);
 
-// Copies the nodes `order` of `from` into `to`. Operands are mapped through `map`, to which the
-// results are added. Fails and names the operands that are missing from the map.
+// Copies the nodes `order` of `from` into `to`, at its end or before a node. Operands are mapped
+// through `map`, to which the results are added. Fails and names the operands that are missing from
+// the map.
 Status copy_nodes(const Graph& from, const std::vector<NodeId>& order, Graph& to,
-                  std::unordered_map<uint32_t, ValueId>& map);
+                  std::unordered_map<uint32_t, ValueId>& map, NodeId before = {});
 
 // Inserts a copy of the call before `before`, with operands mapped through `again` where it has an
 // entry. The copy's results are named after the originals with .again and are added to `again`.

@@ -43,7 +43,7 @@ Status repeat_call(Graph& g, NodeId n, NodeId before,
 }
 
 Status copy_nodes(const Graph& from, const std::vector<NodeId>& order, Graph& to,
-                  std::unordered_map<uint32_t, ValueId>& map) {
+                  std::unordered_map<uint32_t, ValueId>& map, NodeId before) {
   std::vector<uint32_t> files(from.files().size());  // file ids in `to`, 0 until first needed
   for (NodeId n : order) {
     const Node& node = from.node(n);
@@ -52,6 +52,7 @@ Status copy_nodes(const Graph& from, const std::vector<NodeId>& order, Graph& to
     spec.list_size = node.list_size;
     spec.attrs = node.attrs;
     spec.tag = node.tag;
+    spec.before = before;
     spec.loc.line = node.loc.line;
     if (node.loc.file != 0) {
       uint32_t& file = files[node.loc.file];

@@ -32,6 +32,7 @@ Result<bool> decompose_nodes(Graph& graph, const OpRegistry& ops, const Wanted& 
     b.insert_before(n);
     b.set_loc(node.loc);
     b.set_tag(node.tag);
+    const size_t known = graph.value_capacity();
     Values parts = (*node.op->decompose)(b, graph.view(n));
     if (!b.status().ok()) return Failure(b.status().failure()).within(node.op->name);
     std::vector<std::string> names;
@@ -43,8 +44,8 @@ Result<bool> decompose_nodes(Graph& graph, const OpRegistry& ops, const Wanted& 
     changed = true;
     NodeId before = graph.prev_node(n);
     graph.erase(n);
-    for (size_t k = 0; k < names.size(); ++k)  // keep the name if it is free
-      if (parts[k].valid() && graph.value(parts[k]).def.valid() && !graph.find(names[k]).valid())
+    for (size_t k = 0; k < names.size(); ++k)  // a new value keeps the name if it is free
+      if (parts[k].valid() && parts[k].v >= known && !graph.find(names[k]).valid())
         CLEAVE_CHECK(graph.rename(parts[k], names[k]));
     n = before;
   }

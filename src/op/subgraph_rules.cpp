@@ -44,7 +44,8 @@ std::vector<const Type*> list_types(const OpView& op) {
   return out;
 }
 
-Status check_subgraph(const OpView& op, const char* attr, std::span<const Type* const> operands) {
+Status check_subgraph(const OpView& op, const char* attr, std::span<const Type* const> operands,
+                      SubgraphStrides strides) {
   const GraphRef g = op.graph_attr(attr);
   if (g == nullptr) return op.broken("C2", "{} refers to no graph", attr);
   const Values parameters = parameters_of(*g);
@@ -54,7 +55,9 @@ Status check_subgraph(const OpView& op, const char* attr, std::span<const Type* 
   CLEAVE_CHECK(check_symbols(op, attr, *g));
   for (size_t k = 0; k < parameters.size(); ++k) {
     const Type& wanted = g->type(parameters[k]);
-    if (wanted.strides || !is_same_type(op, wanted, *operands[k]))
+    const bool lies =
+        strides == SubgraphStrides::none ? !wanted.strides : wanted.strides == operands[k]->strides;
+    if (!lies || !is_same_type(op, wanted, *operands[k]))
       return op.broken("C3", "%{} of {} is {}, its operand {}", g->name(parameters[k]), attr,
                        wanted.text(), operands[k]->text());
   }

@@ -88,8 +88,8 @@ TEST(Decompositions, select_is_what_lowering_would_do) {
   const TracedGraph g = TracedGraph::parse(R"(
 graph @main(%x: input f32[4,5], %w: input f32[5]) {
   %y, %m, %r = native_layer_norm(%x, %w, none; normalized_shape=[5], eps=1e-5)
-  %b, %c, %d, %e = cudnn_batch_norm(%y, %w, none, none, none; training=true,
-    exponential_average_factor=0.1, epsilon=1e-5)
+  %b, %c, %d, %e = cudnn_batch_norm(%y, %w, none, none, none; training=true, )"
+                                           R"(exponential_average_factor=0.1, epsilon=1e-5)
   return %b
 })");
   EXPECT_FALSE(ops_of(Decompositions::select().apply(g)).contains("cudnn_batch_norm"));
