@@ -1,6 +1,7 @@
 #include "partial/grouping.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "ir/subgraph.h"
 
@@ -40,8 +41,36 @@ std::vector<int32_t> depths(const Graph& g, const std::vector<bool>& goes_in) {
   return depth;
 }
 
+// By node: whether it may as well run later: it is a view, or depends on placeholders alone.
+std::vector<bool> waiting(const Graph& g) {
+  std::vector<bool> out(g.node_capacity());
+  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) {
+    const Node& node = g.node(n);
+    const bool depends_on_inputs = std::ranges::all_of(node.inputs, [&](ValueId v) {
+      return !v.valid() || !g.value(v).def.valid() || out[g.value(v).def.v];
+    });
+    out[n.v] =
+        has(node.op->traits, Trait::view) || (depends_on_inputs && !runs_once(traits_of(node)));
+  }
+  return out;
+}
+
+// What may run later goes to the first region that reads it: a permuted weight crosses no border.
+void sink(const Graph& g, const std::vector<bool>& goes_in, std::vector<int32_t>& depth) {
+  const std::vector<bool> waits = waiting(g);
+  for (NodeId n = g.last_node(); n.valid(); n = g.prev_node(n)) {
+    if (!goes_in[n.v] || !waits[n.v]) continue;
+    int32_t first = std::numeric_limits<int32_t>::max();
+    const Node& node = g.node(n);
+    for (uint32_t k = 0; k < node.output_count; ++k)
+      for (const Use& use : g.uses(node.out(k))) first = std::min(first, depth[use.node.v]);
+    if (first < std::numeric_limits<int32_t>::max()) depth[n.v] = std::max(depth[n.v], first);
+  }
+}
+
 Groups convex(const Graph& g, const std::vector<bool>& goes_in) {
-  const std::vector<int32_t> depth = depths(g, goes_in);
+  std::vector<int32_t> depth = depths(g, goes_in);
+  sink(g, goes_in, depth);
   int32_t deepest = -1;
   for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
     deepest = std::max(deepest, depth[n.v]);

@@ -27,7 +27,8 @@ struct Groups {
 // `goes_in` by node. Runs: the given order, cut where a call stays outside. Convex: a call's depth
 // is the number of times that a path to it enters a region; the calls of one depth are a region. No
 // path leaves a region and comes back, since depths never fall along a path, and no other grouping
-// has fewer regions. Calls with effects and collectives keep their order.
+// has fewer regions. Views, and what depends on placeholders alone, belong to the region that reads
+// them first. Calls with effects and collectives keep their order.
 Groups group_calls(const Graph& g, const std::vector<bool>& goes_in, Grouping grouping);
 
 }  // namespace cleave

@@ -63,10 +63,25 @@ graph @main(%x: input f32[3]) {
   %f = cos(%c)
   return %e, %f
 })");
-  EXPECT_EQ(grouped(g, "c", Grouping::convex), "a b d | c! | e f");
+  EXPECT_EQ(grouped(g, "c", Grouping::convex), "a b | c! | d e f");
   EXPECT_EQ(grouped(g, "ce", Grouping::convex), "a b d | c! | e! | f");
   EXPECT_EQ(grouped(g, "", Grouping::convex), "a b c d e f");
   EXPECT_EQ(grouped(g, "a", Grouping::convex), "a! | b c d e f");
+}
+
+TEST(Grouping, what_can_wait_goes_to_its_first_reader) {
+  const Graph g = parsed(R"(
+graph @main(%x: input f32[3,3], %w: param f32[3,3]) {
+  %t = permute(%w; dims=[1,0])
+  %n = full(; size=[3], fill_value=2.0)
+  %a = relu(%x)
+  %o = sin(%a)
+  %b = mm(%o, %t)
+  %c = mul(%b, %n)
+  %r = permute(%a; dims=[1,0])
+  return %c, %r
+})");
+  EXPECT_EQ(grouped(g, "o", Grouping::convex), "a r | o! | t n b c");
 }
 
 TEST(Grouping, effects_keep_their_order) {
