@@ -96,6 +96,7 @@ class Block {
   // Packed columns from the block's column j on, for k from `first` on.
   const S* packed_at(int64_t first, int64_t j) const {
     const int64_t column = block_.b_first + j;
+    if (block_.k == 0) return b_;  // there may be no memory
     return b_ + (column / gemm_panel * block_.k + first) * gemm_panel + column % gemm_panel;
   }
 

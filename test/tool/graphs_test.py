@@ -12,7 +12,7 @@ class Help(Case):
     def test_lists_and_explains_each_command(self):
         listing = cleave("help")
         self.assertEqual(listing.returncode, 0)
-        for name in ("check", "print", "run", "grad", "partition", "frontier", "remat", "plan", "compile", "kernels", "train"):
+        for name in ("check", "print", "run", "grad", "partition", "frontier", "remat", "plan", "compile", "lower", "kernels", "train"):
             self.assertIn(name, listing.stdout)
             one = cleave("help", name)
             self.assertEqual(one.returncode, 0)
