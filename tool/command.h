@@ -36,6 +36,7 @@ Command plan_command();
 Command compile_command();
 Command build_command();
 Command lower_command();
+Command draw_command();
 Command kernels_command();
 Command opt_command();
 Command train_command();

@@ -39,6 +39,12 @@ CLEAVE_API GraphCompiler nop();
 // Prints the graph's text to stdout, and runs it as `then` does. Source: print_compile.
 CLEAVE_API GraphCompiler print_compile(GraphCompiler then = nop());
 
+// Prints the graph's text, and draws it: to PATH.svg, beyond 200 calls to PATH.dot, in Graphviz's
+// language. `clear_meta` leaves types and source lines out. Error (user): the file can't be
+// written. Source: draw_graph_compile.
+CLEAVE_API GraphCompiler draw_compile(const std::string& path, bool clear_meta = false,
+                                      GraphCompiler then = nop());
+
 // What TorchScript is for PyTorch's users: native, after the graph was put into one form. A
 // `_to_copy` that changes nothing is gone, one that changes the dtype says nothing else, updates
 // are results; the graph is verified, what depends on no input is computed once, and the program

@@ -163,6 +163,23 @@ TEST_F(GraphDumper, a_file_that_holds_no_inputs_is_an_error_with_the_place) {
       "");
 }
 
+TEST_F(GraphDumper, draw_compile_draws_small_graphs_and_writes_large_ones_for_graphviz) {
+  std::string text = "graph @main(%x: input f32[3]) {\n  %y0 = relu(%x)\n";
+  const TracedGraph small = TracedGraph::parse(text + "  return %y0\n}\n");
+  for (int k = 1; k <= 200; ++k) text += fmt::format("  %y{} = sin(%y{})\n", k, k - 1);
+  const TracedGraph large = TracedGraph::parse(text + "  return %y200\n}\n");
+  const HostTensors in{ramp({3})};
+  testing::internal::CaptureStdout();
+  const GraphCallable f = draw_compile(folder)(small, in);
+  draw_compile(folder, true)(large, in);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), small.text() + large.text());
+  EXPECT_EQ(text_of(folder + ".svg").substr(0, 4), "<svg");
+  EXPECT_EQ(text_of(folder + ".dot").substr(0, 16), "digraph \"main\" {");
+  EXPECT_EQ(text_of(folder + ".dot").find("f32["), std::string::npos);
+  EXPECT_EQ(f(HostTensors(in)).size(), 1U);
+  EXPECT_NE(message([&] { draw_compile(folder + "/none/g")(small, in); }), "");
+}
+
 TEST_F(GraphDumper, debug_compile_leaves_a_line_that_repeats_the_run) {
   const TracedGraph g =
       TracedGraph::parse("graph @main(%x: input f32[2,3]) {\n  %y = relu(%x)\n  return %y\n}\n");

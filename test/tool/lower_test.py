@@ -64,6 +64,18 @@ class Lower(Case):
         self.assertTrue(r.stdout.startswith("5 of 6 calls in 2 regions (83.3 %)\n"), r.stdout)
         self.assertIn("%p = _softmax: user predicate", r.stdout)
 
+    def test_draws_before_and_after_a_pass(self):
+        before, after, dot = self.path("a.svg"), self.path("b.svg"), self.path("g.dot")
+        for args in ((before,), (after, "--pass", "decompose_nothing"), (dot, "--plain")):
+            r = cleave("draw", self.g, "-o", *args)
+            if "decompose_nothing" in args:
+                self.refused(r, 1, "decompose_nothing")
+            else:
+                self.assertEqual(r.returncode, 0, r.stderr)
+        with open(before) as f: self.assertIn("_softmax", f.read())
+        with open(dot) as f: self.assertTrue(f.read().startswith('digraph "main" {'))
+        self.refused(cleave("draw", self.g, "-o", self.path("g.png")), 1, ".svg or .dot")
+
     def test_refuses_nonsense(self):
         self.refused(cleave("lower", self.g, "--refuse", "_softmx"), 1, "_softmx", "_softmax")
         self.refused(cleave("lower", self.g, "--grouping", "all"), 1, "--grouping all", "runs or convex")
