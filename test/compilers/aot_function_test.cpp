@@ -1,4 +1,5 @@
 // Forward and backward as two programs.
+// tests: aot_function.cpp aot_halves.cpp aot_traced.cpp aot_graph.cpp partitioner.cpp
 #include <gtest/gtest.h>
 
 #include "cleave/cleave.h"

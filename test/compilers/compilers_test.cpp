@@ -1,4 +1,6 @@
 // Compilers of graphs: what each of them makes of one graph.
+// tests: traced_graph.cpp native.cpp nop.cpp print_compile.cpp script.cpp debug_nop.cpp
+// tests: exec/graph_function.cpp interp/compare_with_oracle.cpp interp/moved_oracle.cpp
 #include <gtest/gtest.h>
 
 #include "cleave/cleave.h"

@@ -1,4 +1,5 @@
 // Graphs and inputs of a function as files.
+// tests: graph_dumper.cpp dump_files.cpp get_inputs.cpp draw_compile.cpp
 #include "cleave/graph_dumper.h"
 
 #include <gtest/gtest.h>

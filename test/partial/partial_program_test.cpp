@@ -1,4 +1,5 @@
 // Of a graph what can be compiled, and the rest.
+// tests: partial_program.cpp regions.cpp supported.cpp
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // fuzz_partial [N [SEED [FOLDER]]]: N random graphs from SEED on, taken apart in every way:
 //
-//   lowered    random predicates and groupings: the lowered graph, compiled as a whole, has the bits
-//              of the graph
+//   lowered    random predicates and groupings: the lowered graph, compiled whole, has the bits of
+//              the graph
 //   partial    its regions compiled, the rest by the reference rules: the oracle's numbers
 //   halves     forward and backward called apart, by a random partition and compiler: the bits of
 //              the joint graph, or the oracle's numbers for compilers that compute otherwise
