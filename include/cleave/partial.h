@@ -41,8 +41,10 @@ struct PartialOptions {
   std::function<bool(const TracedGraph& region)> region = {};
   int64_t least_calls = 10;  // of a region, views aside
   Grouping grouping = Grouping::convex;
-  // The tag of a region, from its text. Empty: "subgraph_K".
+  // The tag of a region, from its text; several may have the same. Empty: "subgraph".
   std::function<std::string(const std::string& text)> dumper = {};
+  // Called at a region's first run, with the inputs that came; its callable is given any sizes that
+  // the graph allows. What it throws is an error that names the region.
   GraphCompiler backend = native();
   OnFailure on_failure = OnFailure::error;
   // By operator: computes the results of a call outside, of the types that its graph says.
@@ -57,6 +59,7 @@ struct PartialOptions {
 
 struct LoweredRegion {
   std::string tag;
+  std::string graph;      // its name in the lowered graph, "subgraph_3"
   int64_t calls = 0;      // views aside
   double compile_ms = 0;  // of all sizes so far
   double run_ms = 0;      // of the last run
@@ -92,7 +95,7 @@ class CLEAVE_API PartialProgram {
 };
 
 // What `node`, `region` or `dumper` throws is thrown as it is. Errors (user): least_calls below 1,
-// an empty tag, one that two regions have.
+// an empty tag.
 CLEAVE_API PartialProgram partial_lower(const TracedGraph& graph,
                                         const PartialOptions& options = {});
 // The same as a compiler, for aot_function.

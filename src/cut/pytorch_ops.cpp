@@ -13,9 +13,9 @@ const Names recomputable = {
     // clang-format off
     "abs", "acos", "acosh", "add", "amax", "any", "arange", "argmax", "asin", "asinh", "atan",
     "atan2", "atanh", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "ceil", "clamp",
-    "clone", "cos", "cosh", "div", "elu", "empty", "empty_like", "eq", "erf", "exp", "expm1",
+    "clone", "conj_physical", "cos", "cosh", "div", "elu", "empty", "empty_like", "eq", "erf", "exp", "expm1",
     "floor", "fmod", "full", "full_like", "gather", "ge", "gelu", "gelu_backward", "gt",
-    "hardtanh", "index", "isinf", "isnan", "le", "leaky_relu", "lift_fresh_copy", "log", "log10",
+    "hardsigmoid", "hardtanh", "index", "isinf", "isnan", "le", "leaky_relu", "lift_fresh_copy", "log", "log10",
     "log1p", "log2", "logical_and", "logical_not", "logical_or", "logical_xor", "lt",
     "masked_fill", "max", "maximum", "mean", "min", "minimum", "mul", "native_dropout_backward",
     "ne", "neg", "pow", "reciprocal", "relu", "remainder", "reshape", "round", "rsqrt", "rsub",
@@ -23,7 +23,7 @@ const Names recomputable = {
     "sqrt", "sub", "sum", "tan", "tanh", "tanh_backward", "threshold_backward", "trunc", "var",
     "where", "zeros", "zeros_like", "ones", "_to_copy", "_unsafe_view",
     // cleave's own
-    "adam_step", "rng_next", "rng_fold", "sym_size", "sym_numel",
+    "adam_step", "rng_next", "rng_fold", "sym_size", "sym_numel", "is_same_size",
     // clang-format on
 };
 const Names views = {"alias", "as_strided", "expand",    "permute", "select", "slice",

@@ -1,7 +1,7 @@
 // Piecewise linear approximations of sigmoid and silu.
 //
 //   hardsigmoid(self)   min(max(x + 3, 0), 6) / 6
-//   hardswish(self)     x * min(max(x + 3, 0), 6) / 6
+//   hardswish(self)     x * (min(max(x + 3, 0), 6) / 6)
 //
 //   self  (C1) floating
 //   y     shape and dtype of self; NaN stays NaN, and hardswish(-inf) is NaN: -inf * 0
@@ -69,14 +69,15 @@ OpDef hard_entry(const HardRow& row) {
         const DType t = op.in_type(0).dtype;
         const ValueId x = b.convert(op.in(0), wide(t));
         const ValueId gate = b.call1("clamp", {b.add(x, 3), 0, 6});
-        return {b.convert(b.div(swish ? b.mul(x, gate) : gate, 6), t)};
+        const ValueId part = b.div(gate, 6);  // before the product, which may overflow
+        return {b.convert(swish ? b.mul(x, part) : part, t)};
       },
       .grad = unary_grad([](Builder& b, const GradView& op, ValueId g) {
         return b.call1(op.name() + "_backward", {g, op.in(0)});
       }),
       .lower = loop::pointwise([swish = row.is_swish](const OpView&, const loop::Exprs& x) {
-        const Expr gate = lower_gate(x[0]);
-        return (swish ? x[0] * gate : gate) / loop::same(x[0], 6);
+        const Expr part = lower_gate(x[0]) / loop::same(x[0], 6);
+        return swish ? x[0] * part : part;
       }),
       .cost = cost_per_result(5),
       .samples = hard_samples,

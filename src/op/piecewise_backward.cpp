@@ -39,8 +39,8 @@ struct PieceRow {
   double (*value)(const OpView&, double g, double x);
   Expr (*lower)(const OpView&, const Expr& g, const Expr& x);
   V (*call)(B&, const OpView&, V g, V x);
-  V (*by_self)(B&, const OpView&, V x);  // the derivative of g's factor; null: 0
-  Status (*check)(const OpView&);        // C5; null: nothing
+  V (*by_self)(B&, const OpView&, V x, V product);  // the gradient of x; product: dy * g; null: 0
+  Status (*check)(const OpView&);                   // C5; null: nothing
   int flops;
 };
 
@@ -70,8 +70,13 @@ Status leaky_check(const OpView& op) {
 
 // ---- hardtanh
 
+// Bounds are compared in f32, by f64 tensors in f64.
+double bound_of(const OpView& op, const char* attr) {
+  return round_to(wide(backward_dtype(op)), op.float_attr(attr));
+}
+
 double hardtanh_value(const OpView& op, double g, double x) {
-  return x <= op.float_attr("min_val") || x >= op.float_attr("max_val") ? 0 : g;
+  return x <= bound_of(op, "min_val") || x >= bound_of(op, "max_val") ? 0 : g;
 }
 Expr hardtanh_lower(const OpView& op, const Expr& g, const Expr& x) {
   const Expr low = at_most(x, op.float_attr("min_val"));
@@ -107,9 +112,9 @@ V hardswish_call(B& b, const OpView&, V g, V x) {
   const V between = b.mul(g, b.add(b.div(x, 3), 0.5));
   return b.where(b.le(x, -3), 0, b.where(b.lt(x, 3), between, g));
 }
-V hardswish_by_self(B& b, const OpView&, V x) {
-  return b.where(b.call1("logical_and", {b.gt(x, -3), b.lt(x, 3)}),
-                 b.full({}, 1.0 / 3, b.type(x).dtype), 0);
+V hardswish_by_self(B& b, const OpView&, V x, V product) {
+  const V inside = b.call1("logical_and", {b.gt(x, -3), b.lt(x, 3)});
+  return b.where(inside, b.div(product, 3), 0);
 }
 
 // ---- elu
@@ -138,14 +143,13 @@ V elu_call(B& b, const OpView& op, V g, V x) {
   const V factor = n.is_result ? b.add(x, n.below) : b.mul(b.exp(b.mul(x, n.input_scale)), n.below);
   return b.where(b.le(x, 0), b.mul(b.mul(g, n.input_scale), factor), b.mul(g, n.scale));
 }
-V elu_by_self(B& b, const OpView& op, V x) {
+V elu_by_self(B& b, const OpView& op, V x, V product) {
   const EluNumbers n(op);
-  const DType t = b.type(x).dtype;
-  if (n.is_result) return b.where(b.lt(x, 0), b.full({}, n.input_scale, t), 0);
+  if (n.is_result) return b.where(b.lt(x, 0), b.mul(product, n.input_scale), 0);
   // At most 0, so that exp stays finite on the side that isn't selected.
   const V low = b.call1("clamp", {x, V::none(), 0});
   const V bend = b.mul(b.exp(b.mul(low, n.input_scale)), n.below * n.input_scale * n.input_scale);
-  return b.where(b.lt(x, 0), bend, 0);
+  return b.where(b.lt(x, 0), b.mul(product, bend), 0);
 }
 Status elu_check(const OpView& op) { return check_result(op, "is_result", "alpha"); }
 
@@ -156,9 +160,8 @@ Values grad_pieces(B& b, const GradView& op, const PieceRow& row) {
   const V by_grad =
       grad_to(b, op, 0, [&] { return b.call1(op.name(), {g, op.in(1)}, same_attrs(op)); });
   if (row.by_self == nullptr) return {by_grad, V::none()};
-  return {by_grad, grad_to(b, op, 1, [&] {
-            return b.mul(b.mul(g, op.in(0)), row.by_self(b, op, op.in(1)));
-          })};
+  return {by_grad,
+          grad_to(b, op, 1, [&] { return row.by_self(b, op, op.in(1), b.mul(g, op.in(0))); })};
 }
 
 OpDef piece_entry(const PieceRow& row, const std::vector<SampleAttrs>& variants,
@@ -233,7 +236,7 @@ CLEAVE_OPS(piecewise_backward) {
                    "(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor",
                    "the gradient of hardtanh", hardtanh_value, hardtanh_lower, hardtanh_call,
                    nullptr, nullptr, 3},
-                  {hardtanh(-1, 1), hardtanh(-0.5, 2)}),
+                  {hardtanh(-1, 1), hardtanh(-0.5, 2), hardtanh(-0.1, 0.7)}),
       piece_entry({"hardsigmoid_backward", "(Tensor grad_output, Tensor self) -> Tensor",
                    "the gradient of hardsigmoid", hardsigmoid_value, hardsigmoid_lower,
                    hardsigmoid_call, nullptr, nullptr, 3},

@@ -1,7 +1,7 @@
 // Requirements of cond, while_loop and call on the graphs that they refer to.
 //
 //   (C2) one placeholder for each operand, not counting symints
-//   (C3) each has its operand's dtype, device and sizes, row-major; of a call, its strides
+//   (C3) each has its operand's dtype, device and sizes, and is row-major; of a call, any strides
 //   (C4) returns only results (no updates, no gradients), at least one
 //   (C5) each symint is the caller's of that name, and its range contains the caller's
 #pragma once
@@ -14,8 +14,8 @@
 
 namespace cleave {
 
-// What C3 says of strides: there are none, or they are the operand's.
-enum class SubgraphStrides : uint8_t { none, operands };
+// What C3 says of strides: there are none, or nothing.
+enum class SubgraphStrides : uint8_t { none, any };
 
 // Checks C2 to C5 for the graph of an attribute. A missing graph breaks C2.
 Status check_subgraph(const OpView& op, const char* attr, std::span<const Type* const> operands,

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
-#include <set>
 
 #include "cleave/partial.h"
 #include "compilers/compilers.h"
@@ -23,6 +22,16 @@ double ms_since(Clock::time_point begin) {
 }
 
 constexpr size_t kept_sizes = 32;
+
+std::string text_of(const LoweredRegion& region) {
+  return fmt::format("region `{}` @{}", region.tag, region.graph);
+}
+
+// What a backend of the host program threw.
+Failure failure_of(const std::exception& e) {
+  const auto* own = dynamic_cast<const Error*>(&e);
+  return {own != nullptr ? own->kind() : ErrorKind::user, e.what()};
+}
 
 int64_t counted_calls(const Graph& g) {
   int64_t calls = 0;
@@ -107,7 +116,6 @@ void PartialProgram::State::lower(const Graph& g) {
                       reasons[n.v]));
     is_run = goes_in[n.v];
   }
-  std::set<std::string> tags;
   std::map<std::string, std::string> refused;  // by the first result of a call that goes out again
   const TagOf tag_of = [&](const Graph& part) -> std::optional<std::string> {
     const int64_t count = counted_calls(part);
@@ -120,14 +128,11 @@ void PartialProgram::State::lower(const Graph& g) {
       return refuse(fmt::format("a region of {} calls, fewer than {}", count, options.least_calls));
     const TracedGraph region = traced_graph(part, ops);
     if (options.region && !options.region(region)) return refuse("region predicate");
-    std::string tag = part.name();
-    if (options.dumper) tag = options.dumper(region.text());
+    const std::string tag = options.dumper ? options.dumper(region.text()) : "subgraph";
     if (tag.empty())
       throw_failure(user_error("partial_lower: the tag of @{} is empty", part.name()));
-    if (!tags.insert(tag).second)
-      throw_failure(user_error("partial_lower: two regions have the tag `{}`", tag));
     parts_.push_back(region);
-    regions.push_back({.tag = tag, .calls = count});
+    regions.push_back({.tag = tag, .graph = part.name(), .calls = count});
     return tag;
   };
   Lowered lowered = value_or_throw(
@@ -189,13 +194,13 @@ HostTensors PartialProgram::State::run_region(size_t k, HostTensors&& operands) 
     try {
       compiled_[k] = options.backend(parts_[k], in);
       if (!compiled_[k]) throw_failure(user_error("the backend returned no callable"));
-    } catch (const Error& e) {
+    } catch (const std::exception& e) {
       if (options.on_failure == OnFailure::error)
-        throw_failure(Failure{e.kind(), e.what()}.within("region `" + region.tag + "`"));
+        throw_failure(failure_of(e).within(text_of(region)));
       region.failure = e.what();
     }
     region.compile_ms += ms_since(begin);
-    log(fmt::format("partial_lower: region `{}`: {} calls, {}", region.tag, region.calls,
+    log(fmt::format("partial_lower: {}: {} calls, {}", text_of(region), region.calls,
                     region.failure.empty() ? fmt::format("compiled in {:.1f} ms", region.compile_ms)
                                            : "runs outside: " + region.failure));
   }
@@ -204,13 +209,11 @@ HostTensors PartialProgram::State::run_region(size_t k, HostTensors&& operands) 
   if (region.failure.empty()) {
     try {
       out = compiled_[k](std::move(in));
-    } catch (const Error& e) {
-      throw_failure(Failure{e.kind(), e.what()}.within("region `" + region.tag + "`"));
-    }
+    } catch (const std::exception& e) { throw_failure(failure_of(e).within(text_of(region))); }
   } else {
     out = nop()(parts_[k], in)(std::move(in));
   }
-  value_or_throw(check_results(part, out, "region `" + region.tag + "`: its callable"));
+  value_or_throw(check_results(part, out, text_of(region) + ": its callable"));
   region.run_ms = ms_since(begin);
   ++region.runs;
   if (options.span) options.span(region.tag, region.run_ms);
@@ -336,7 +339,7 @@ std::string PartialProgram::coverage() const {
   for (const LoweredRegion& r : regions()) {
     inside += r.calls;
     out += fmt::format("{:>8} calls  compile {:9.3f} ms  run {:9.3f} ms  {}{}\n", r.calls,
-                       r.compile_ms, r.run_ms, r.tag,
+                       r.compile_ms, r.run_ms, text_of(r),
                        r.failure.empty() ? "" : "  runs outside: " + r.failure);
   }
   const std::vector<OutsideCall> left = outside();

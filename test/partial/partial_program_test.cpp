@@ -48,7 +48,7 @@ std::vector<std::string> tags(const PartialProgram& p) {
 TEST(PartialLower, leaves_out_what_the_predicate_refuses) {
   const TracedGraph g = TracedGraph::parse(attention);
   PartialProgram p = partial_lower(g, refusing("_softmax"));
-  EXPECT_EQ(tags(p), (std::vector<std::string>{"subgraph_0", "subgraph_1"}));
+  EXPECT_EQ(tags(p), (std::vector<std::string>{"subgraph", "subgraph"}));
   EXPECT_EQ(p.regions()[0].calls, 2);  // two products; the view isn't counted
   EXPECT_EQ(p.regions()[1].calls, 3);
   ASSERT_EQ(p.outside().size(), 1U);
@@ -74,7 +74,7 @@ TEST(PartialLower, a_region_is_a_call_of_a_graph_with_types_and_lines) {
             std::string::npos)
       << text;
   EXPECT_NE(text.find("# model.cpp:7"), std::string::npos) << text;
-  EXPECT_NE(text.find("%m = call([%x, %w]; graph=@subgraph_0, tag=\"subgraph_0\")"),
+  EXPECT_NE(text.find("%m = call([%x, %w]; graph=@subgraph_0, tag=\"subgraph\")"),
             std::string::npos)
       << text;
   // Only what is read outside crosses.
@@ -133,7 +133,7 @@ TEST(PartialLower, a_region_is_tagged_by_the_dumper_and_spans_are_told) {
   p.run(given(3));
   EXPECT_EQ(spans, (std::vector<std::string>{"part-0", "part-1", "part-0", "part-1"}));
   ASSERT_EQ(lines.size(), 3U);  // each region is compiled once
-  EXPECT_EQ(lines[1].find("partial_lower: region `part-0`: 2 calls, compiled in "), 0U);
+  EXPECT_EQ(lines[1].find("partial_lower: region `part-0` @subgraph_0: 2 calls, compiled in "), 0U);
 }
 
 TEST(PartialLower, an_operator_without_a_kernel_is_outside_with_its_file) {
@@ -185,13 +185,56 @@ TEST(PartialLower, a_region_that_cannot_be_compiled_is_named_or_runs_outside) {
   };
   const TracedGraph g = TracedGraph::parse(attention);
   EXPECT_EQ(message([&] { partial_lower(g, options).run(given(3)); }),
-            "region `subgraph_1`: no such instruction");
+            "region `subgraph` @subgraph_1: no such instruction");
   options.on_failure = OnFailure::outside;
   PartialProgram p = partial_lower(g, options);
   const HostTensors got = p.run(given(3)), want = nop()(g, given(3))(given(3));
   EXPECT_NEAR(got[0].number(4), want[0].number(4), 1e-5);
   EXPECT_EQ(p.regions()[1].failure, "no such instruction");
   EXPECT_NE(p.coverage().find("runs outside: no such instruction"), std::string::npos);
+}
+
+TEST(PartialLower, what_a_backend_throws_is_named_whatever_it_is) {
+  const TracedGraph g = TracedGraph::parse(attention);
+  PartialOptions options = refusing("_softmax");
+  options.backend = [](const TracedGraph&, const HostTensors&) -> GraphCallable {
+    throw std::runtime_error("out of paper");
+  };
+  EXPECT_EQ(message([&] { partial_lower(g, options).run(given(3)); }),
+            "region `subgraph` @subgraph_0: out of paper");
+  options.backend = [](const TracedGraph&, const HostTensors&) {
+    return [](HostTensors&&) -> HostTensors { throw std::runtime_error("out of ink"); };
+  };
+  EXPECT_EQ(message([&] { partial_lower(g, options).run(given(3)); }),
+            "region `subgraph` @subgraph_0: out of ink");
+}
+
+// Forty graphs, each of which calls the next twice: a trillion calls in a small file.
+TEST(PartialLower, graphs_that_grow_by_calls_are_refused_and_not_unrolled) {
+  std::string text = "graph @g0(%x: input f32[2]) {\n  %y = sin(%x)\n  return %y\n}\n";
+  for (int k = 1; k <= 40; ++k)
+    text += fmt::format(
+        "graph @g{0}(%x: input f32[2]) {{\n  %a = call([%x]; graph=@g{1})\n"
+        "  %b = call([%a]; graph=@g{1})\n  return %b\n}}\n",
+        k, k - 1);
+  const TracedGraph g = TracedGraph::parse(text);
+  const HostTensors in{ramp({2})};
+  EXPECT_NE(message([&] { native()(g, in); }).find("stands for more than 1048576 calls"),
+            std::string::npos);
+  EXPECT_EQ(partial_lower(g, {.least_calls = 1}).regions().size(), 1U);
+}
+
+TEST(PartialLower, no_gradient_repeats_an_effect) {
+  const TracedGraph g = TracedGraph::parse(R"(
+graph @part(%x: input f32[2]) {
+  %y = opaque(%x)
+  return %y
+}
+graph @main(%x: input f32[2] grad) {
+  %y = call([%x]; graph=@part)
+  return %y
+})");
+  EXPECT_NE(message([&] { aot_function(g); }).find("would repeat its effects"), std::string::npos);
 }
 
 TEST(PartialLower, a_backend_that_returns_nonsense_is_named) {
@@ -201,11 +244,11 @@ TEST(PartialLower, a_backend_that_returns_nonsense_is_named) {
     options.backend = [&](const TracedGraph&, const HostTensors&) { return callable; };
     return message([&] { partial_lower(g, options).run(given(3)); });
   };
-  EXPECT_EQ(said({}), "region `subgraph_0`: the backend returned no callable");
+  EXPECT_EQ(said({}), "region `subgraph` @subgraph_0: the backend returned no callable");
   EXPECT_EQ(said([](HostTensors&&) { return HostTensors(); }),
-            "region `subgraph_0`: its callable returned 0 tensors, expected 1");
+            "region `subgraph` @subgraph_0: its callable returned 0 tensors, expected 1");
   EXPECT_EQ(said([](HostTensors&&) { return HostTensors{HostTensor::scalar(1)}; }),
-            "region `subgraph_0`: its callable: result 0: f32[], expected f32[s,s]");
+            "region `subgraph` @subgraph_0: its callable: result 0: f32[], expected f32[s,s]");
 }
 
 TEST(PartialLower, what_is_asked_wrongly_is_one_clear_error) {
@@ -215,9 +258,6 @@ TEST(PartialLower, what_is_asked_wrongly_is_one_clear_error) {
   EXPECT_EQ(message([&] { partial_lower(g, options); }),
             "partial_lower: least_calls is 0, expected 1 or more");
   options = refusing("_softmax");
-  options.dumper = [](const std::string&) { return std::string("same"); };
-  EXPECT_EQ(message([&] { partial_lower(g, options); }),
-            "partial_lower: two regions have the tag `same`");
   options.dumper = [](const std::string&) { return std::string(); };
   EXPECT_EQ(message([&] { partial_lower(g, options); }),
             "partial_lower: the tag of @subgraph_0 is empty");

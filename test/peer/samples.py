@@ -34,6 +34,7 @@ LEFT = [
     ("sort topk", "grad.self", lambda a: not a.get("stable") and has_ties(a["self"]), "the order of equal elements is open"),
     ("hardtanh", "grad.self", lambda a: a["self"].isnan().any(), "its slope at NaN is 0 in whole vectors, 1 in the rest"),
     ("hardtanh_backward", "*", lambda a: a["self"].isnan().any(), "its slope at NaN is 0 in whole vectors, 1 in the rest"),
+    ("elu_backward", "*", lambda a: a["self_or_result"].isnan().any(), "its slope at NaN is 1 in AVX-512 and in what fills no vector, NaN elsewhere"),
     ("elu", "grad.self", lambda a: a["self"].isnan().any(), "its slope at NaN is 1 in AVX-512 and in what fills no vector, NaN elsewhere"),
     ("cumprod", "grad.self", lambda a: divides_in_cumprod(a["self"], a["dim"]),
      "divides by the elements and starts from products that underflow; the product of the others is a number"),

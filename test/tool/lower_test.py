@@ -32,7 +32,7 @@ class Lower(Case):
 
     def test_names_regions_and_what_is_outside(self):
         out = self.json_of("--refuse", "_softmax", "--least-calls", "1")
-        self.assertEqual([(r["tag"], r["calls"]) for r in out["regions"]], [("subgraph_0", 2), ("subgraph_1", 3)])
+        self.assertEqual([(r["tag"], r["calls"]) for r in out["regions"]], [("subgraph", 2), ("subgraph", 3)])
         self.assertEqual([(c["name"], c["op"], c["reason"]) for c in out["outside"]],
                          [("p", "_softmax", "user predicate")])
         self.assertIsNone(out["regions"][0]["run_ms"])
