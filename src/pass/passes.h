@@ -48,6 +48,7 @@ Pass unfuse_addmm();
 
 // freeze
 Pass fold_frozen();
+Pass hoist_frozen();
 Pass pack_weights();
 
 // post_grad
