@@ -50,6 +50,7 @@ Pass unfuse_addmm();
 Pass fold_frozen();
 Pass hoist_frozen();
 Pass pack_weights();
+Pass unfuse_frozen();
 
 // post_grad
 Pass bucket_all_reduce();

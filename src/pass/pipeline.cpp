@@ -96,6 +96,9 @@ constexpr PassRow table[] = {
     {joint, 2, fold_view, "products that became sums leave them",
      "views are functional: none is written through", !asked, again},
 
+    {freeze, 0, unfuse_frozen,
+     "in frozen programs: fuse_addmm fused before it was known that the product is computed once",
+     "Variables keep their values", asked, !again, pays_frozen},
     {freeze, 0, pack_weights,
      "in frozen programs: the copy in another order is made once, by what fold_frozen takes out",
      "Variables keep their values", asked, !again, pays_frozen},

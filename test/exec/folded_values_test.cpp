@@ -258,6 +258,31 @@ TEST(Frozen, what_branches_and_loops_compute_of_weights_is_computed_once) {
   EXPECT_EQ(report.folded.count, 4);
 }
 
+// x + w v is one call by the time it is frozen, and so is b + w v. k is one part of a sum, several,
+// and more than a span of parts, which are added up in f64.
+TEST(Frozen, products_of_weights_are_computed_once_whatever_was_fused_into_them) {
+  for (const int64_t k : {8, 700, 40000}) {
+    Generator rng(k);
+    const Variable w("w", rng.normal({5, k})), v("v", rng.normal({k, 33})),
+        b("b", rng.normal({33}));
+    const auto compiled = [&](const CompileOptions& options) {
+      return compile(
+          [&](const Tensor& x) {
+            return Tensors{x + matmul(Tensor(w), Tensor(v)),
+                           addmm(x, Tensor(w), Tensor(v), 0.3, 0.7),
+                           matmul(x, t(addmm(Tensor(b), Tensor(w), Tensor(v))))};
+          },
+          {{"x", DType::f32, {5, 33}}}, options);
+    };
+    const HostTensor x = rng.normal({5, 33});
+    CompiledFunction frozen = compiled({.freeze = true}), plain = compiled({});
+    const std::vector<HostTensor> got = frozen.run({x}), want = plain.run({x});
+    for (size_t i = 0; i < want.size(); ++i)
+      EXPECT_TRUE(got[i].same_bits(want[i])) << k << " " << i;
+    EXPECT_EQ(frozen.report().frozen.kept.count, 0);
+  }
+}
+
 TEST(Frozen, what_is_watched_is_still_there) {
   Served net;
   CompiledFunction f = compile(

@@ -33,7 +33,7 @@ const std::map<std::string, std::string> alone = {
 
 // What sees from outside which of a graph's operands are frozen: the wrapped graph is one more of
 // those that it rewrites, under another name.
-const std::set<std::string> into_graphs = {"hoist_frozen", "pack_weights"};
+const std::set<std::string> into_graphs = {"hoist_frozen", "pack_weights", "unfuse_frozen"};
 
 class InSubgraph : public testing::TestWithParam<PassRow> {};
 

@@ -148,4 +148,20 @@ Result<int64_t> change_bodies(Graph& g, const std::vector<bool>& frozen,
   return BodyChanges(g, change).visit(g, frozen);
 }
 
+Result<PassCount> change_with_bodies(Graph& g, const ChangeGraph& change) {
+  const auto change_inside = [&](Graph&, const ControlCall& call) -> Result<int64_t> {
+    int64_t changes = 0;
+    for (const ControlBody& body : call.graphs) {
+      CLEAVE_TRY(const PassCount here, change(*body.graph, body.frozen()));
+      changes += here.matches;
+    }
+    return changes;
+  };
+  CLEAVE_TRY(PassCount count, change(g, frozen_values(g)));
+  CLEAVE_TRY(const int64_t inside, change_bodies(g, frozen_values(g), change_inside));
+  count.matches += inside;
+  count.nodes += inside;
+  return count;
+}
+
 }  // namespace cleave

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "ir/graph.h"
+#include "pass/pass.h"
 
 namespace cleave {
 
@@ -36,5 +37,9 @@ struct ControlCall {
 using ChangeBodies = std::function<Result<int64_t>(Graph& g, ControlCall& call)>;
 Result<int64_t> change_bodies(Graph& g, const std::vector<bool>& frozen,
                               const ChangeBodies& change);
+
+// Runs change on g and on the graphs of its calls, where it is told by value what is frozen.
+using ChangeGraph = std::function<Result<PassCount>(Graph& g, std::vector<bool> frozen)>;
+Result<PassCount> change_with_bodies(Graph& g, const ChangeGraph& change);
 
 }  // namespace cleave

@@ -75,18 +75,8 @@ class Folding {
     if (has(call.def().traits, Trait::view) &&
         (!is_reshape(call) || is_dense(g_.node(n).inputs[0])))
       return true;
-    return grows(g_.node(n), results) && !all([&](ValueId v) { return is_read_by_product(v); });
-  }
-
-  bool grows(const Node& node, const Values& results) const {
-    int64_t read = 0, made = 0;
-    for (const ValueId v : node.inputs) {
-      if (!v.valid()) continue;
-      if (!g_.type(v).is_static()) return true;
-      read += bytes_of(g_.type(v));
-    }
-    for (const ValueId v : results) made += bytes_of(g_.type(v));
-    return made / most_growth > read;
+    return grows(g_, g_.node(n).inputs, results) &&
+           !all([&](ValueId v) { return is_read_by_product(v); });
   }
 
   // Whether v's elements lie in order without gaps.
@@ -113,6 +103,17 @@ class Folding {
 };
 
 }  // namespace
+
+bool grows(const Graph& g, const Values& operands, const Values& results) {
+  int64_t read = 0, made = 0;
+  for (const ValueId v : operands) {
+    if (!v.valid()) continue;
+    if (!g.type(v).is_static()) return true;
+    read += bytes_of(g.type(v));
+  }
+  for (const ValueId v : results) made += bytes_of(g.type(v));
+  return made / most_growth > read;
+}
 
 bool is_kept(const Graph& g, ValueId v) {
   return is_frozen(g, v) && std::ranges::none_of(g.returns(), [&](const Return& r) {

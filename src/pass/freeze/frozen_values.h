@@ -38,6 +38,10 @@ std::vector<bool> frozen_values(const Graph& g, std::vector<bool> kept,
 Values foldable_values(const Graph& g);
 Values foldable_values(const Graph& g, const std::vector<bool>& frozen);
 
+// Whether static results have more than 4 times the bytes of the operands, or the operands have
+// symbolic sizes.
+bool grows(const Graph& g, const Values& operands, const Values& results);
+
 // fold_frozen names them so (freeze/fold_frozen.cpp).
 constexpr std::string_view folded_prefix = "_FOLDED_CONST_";
 bool is_folded(const Graph& g, ValueId v);

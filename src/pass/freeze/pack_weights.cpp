@@ -131,25 +131,11 @@ class Packing {
   std::map<ValueId, ValueId> packed_;
 };
 
-Result<PassCount> pack(Graph& g, const OpRegistry& ops, std::vector<bool> frozen) {
-  Packing packing(g, ops, std::move(frozen));
-  return replace_calls(g, [&](NodeId n) { return packing.packed(n); });
-}
-
 Result<PassCount> run(Graph& g, const OpRegistry& ops) {
-  const auto pack_all = [&](Graph&, const ControlCall& call) -> Result<int64_t> {
-    int64_t packed = 0;
-    for (const ControlBody& body : call.graphs) {
-      CLEAVE_TRY(const PassCount here, pack(*body.graph, ops, body.frozen()));
-      packed += here.matches;
-    }
-    return packed;
-  };
-  CLEAVE_TRY(PassCount count, pack(g, ops, frozen_values(g)));
-  CLEAVE_TRY(const int64_t inside, change_bodies(g, frozen_values(g), pack_all));
-  count.matches += inside;
-  count.nodes += inside;
-  return count;
+  return change_with_bodies(g, [&](Graph& graph, std::vector<bool> frozen) {
+    Packing packing(graph, ops, std::move(frozen));
+    return replace_calls(graph, [&](NodeId n) { return packing.packed(n); });
+  });
 }
 
 }  // namespace
