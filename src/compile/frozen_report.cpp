@@ -3,17 +3,32 @@
 #include <algorithm>
 
 #include "ir/strides.h"
+#include "ir/subgraph.h"
 #include "pass/freeze/frozen_values.h"
 
 namespace cleave {
 namespace {
 
+bool is_packed(const Graph& g, ValueId v);
+
+// Where a cond or while_loop reads v, in its graphs.
+bool is_packed_inside(const Graph& g, const Use& use) {
+  const Node& call = g.node(use.node);
+  const auto place = static_cast<int64_t>(use.operand) - std::ssize(call.inputs) + call.list_size;
+  if (place < 0 || (call.op->name != "cond" && call.op->name != "while_loop")) return false;
+  return std::ranges::any_of(call.attrs.given(), [&](const auto& attr) {
+    const GraphRef* graph = attr.second.template get<GraphRef>();
+    return graph && is_packed(**graph, parameters_of(**graph)[static_cast<size_t>(place)]);
+  });
+}
+
 bool is_packed(const Graph& g, ValueId v) {
   return std::ranges::any_of(g.uses(v), [&](const Use& use) {
     const OpView reader = g.view(use.node);
-    return use.operand == 1 &&
-           (reader.name() == "packed_addmm" ||
-            (reader.name() == "convolution_pointwise" && !reader.dims_attr("packed_size").empty()));
+    const bool reads_panels =
+        reader.name() == "packed_addmm" ||
+        (reader.name() == "convolution_pointwise" && !reader.dims_attr("packed_size").empty());
+    return (use.operand == 1 && reads_panels) || is_packed_inside(g, use);
   });
 }
 

@@ -48,7 +48,9 @@ Pass unfuse_addmm();
 
 // freeze
 Pass fold_frozen();
+Pass hoist_frozen();
 Pass pack_weights();
+Pass unfuse_frozen();
 
 // post_grad
 Pass bucket_all_reduce();

@@ -96,10 +96,16 @@ constexpr PassRow table[] = {
     {joint, 2, fold_view, "products that became sums leave them",
      "views are functional: none is written through", !asked, again},
 
+    {freeze, 0, unfuse_frozen,
+     "in frozen programs: fuse_addmm fused before it was known that the product is computed once",
+     "Variables keep their values", asked, !again, pays_frozen},
     {freeze, 0, pack_weights,
      "in frozen programs: the copy in another order is made once, by what fold_frozen takes out",
      "Variables keep their values", asked, !again, pays_frozen},
-    {freeze, 1, fold_frozen,
+    {freeze, 1, hoist_frozen,
+     "in frozen programs: what the graphs of a call compute each time, fold_frozen takes out then",
+     "Variables keep their values", asked, !again, pays_frozen},
+    {freeze, 2, fold_frozen,
      "in frozen programs: constants are folded, no pass before it is undone",
      "Variables keep their values", asked, !again, pays_frozen},
 

@@ -231,6 +231,58 @@ TEST(Frozen, instances_run_while_it_is_frozen_again) {
   EXPECT_EQ(wrong, 0);
 }
 
+// The product of the weights is computed once, and packed for the product with x.
+TEST(Frozen, what_branches_and_loops_compute_of_weights_is_computed_once) {
+  const Served net;
+  const auto f = [m = net.model](const Tensor& t) {
+    const Tensor y = cond(
+        sum(t) > 0.0, [&] { return m(t) + exp(Tensor(m.w))[0]; }, [&] { return neg(m(t)); })[0];
+    return while_loop([](const Tensor& n, const Tensor&) { return n < 3.0; },
+                      [&](const Tensor& n, const Tensor& z) {
+                        return Tensors{n + 1.0, matmul(z, matmul(Tensor(m.v), Tensor(m.v)))};
+                      },
+                      {zeros({}, DType::f32), y})[1];
+  };
+  const auto compiled = [&](const CompileOptions& options) {
+    return compile(net.model, f, {{"x", DType::f32, {4, 8}}}, options);
+  };
+  CompiledFunction frozen = compiled({.freeze = true}), plain = compiled({});
+  for (const double low : {-2.0, 1.0}) {
+    const HostTensor x = Generator(7).uniform({4, 8}, low, low + 1);
+    EXPECT_TRUE(frozen.run({x})[0].same_bits(plain.run({x})[0])) << low;
+  }
+  const FrozenReport& report = frozen.report().frozen;
+  EXPECT_EQ(report.kept.count, 0);
+  EXPECT_EQ(report.dropped.count, 2);
+  EXPECT_EQ(report.packed.count, 3);  // of each branch and of the loop
+  EXPECT_EQ(report.folded.count, 4);
+}
+
+// x + w v is one call by the time it is frozen, and so is b + w v. k is one part of a sum, several,
+// and more than a span of parts, which are added up in f64.
+TEST(Frozen, products_of_weights_are_computed_once_whatever_was_fused_into_them) {
+  for (const int64_t k : {8, 700, 40000}) {
+    Generator rng(k);
+    const Variable w("w", rng.normal({5, k})), v("v", rng.normal({k, 33})),
+        b("b", rng.normal({33}));
+    const auto compiled = [&](const CompileOptions& options) {
+      return compile(
+          [&](const Tensor& x) {
+            return Tensors{x + matmul(Tensor(w), Tensor(v)),
+                           addmm(x, Tensor(w), Tensor(v), 0.3, 0.7),
+                           matmul(x, t(addmm(Tensor(b), Tensor(w), Tensor(v))))};
+          },
+          {{"x", DType::f32, {5, 33}}}, options);
+    };
+    const HostTensor x = rng.normal({5, 33});
+    CompiledFunction frozen = compiled({.freeze = true}), plain = compiled({});
+    const std::vector<HostTensor> got = frozen.run({x}), want = plain.run({x});
+    for (size_t i = 0; i < want.size(); ++i)
+      EXPECT_TRUE(got[i].same_bits(want[i])) << k << " " << i;
+    EXPECT_EQ(frozen.report().frozen.kept.count, 0);
+  }
+}
+
 TEST(Frozen, what_is_watched_is_still_there) {
   Served net;
   CompiledFunction f = compile(

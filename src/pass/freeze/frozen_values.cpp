@@ -31,8 +31,8 @@ bool keeps_order(const OpView& call) {
 
 class Folding {
  public:
-  explicit Folding(const Graph& g)
-      : g_(g), uniform_(g), frozen_(frozen_values(g)), needed_(g.value_capacity()) {}
+  Folding(const Graph& g, const std::vector<bool>& frozen)
+      : g_(g), uniform_(g), frozen_(frozen), needed_(g.value_capacity()) {}
 
   Values find() {
     Values found;
@@ -75,18 +75,8 @@ class Folding {
     if (has(call.def().traits, Trait::view) &&
         (!is_reshape(call) || is_dense(g_.node(n).inputs[0])))
       return true;
-    return grows(g_.node(n), results) && !all([&](ValueId v) { return is_read_by_product(v); });
-  }
-
-  bool grows(const Node& node, const Values& results) const {
-    int64_t read = 0, made = 0;
-    for (const ValueId v : node.inputs) {
-      if (!v.valid()) continue;
-      if (!g_.type(v).is_static()) return true;
-      read += bytes_of(g_.type(v));
-    }
-    for (const ValueId v : results) made += bytes_of(g_.type(v));
-    return made / most_growth > read;
+    return grows(g_, g_.node(n).inputs, results) &&
+           !all([&](ValueId v) { return is_read_by_product(v); });
   }
 
   // Whether v's elements lie in order without gaps.
@@ -108,10 +98,22 @@ class Folding {
 
   const Graph& g_;
   const UniformValues uniform_;
-  std::vector<bool> frozen_, needed_;  // by value; needed in each run
+  const std::vector<bool>& frozen_;
+  std::vector<bool> needed_;  // by value, in each run
 };
 
 }  // namespace
+
+bool grows(const Graph& g, const Values& operands, const Values& results) {
+  int64_t read = 0, made = 0;
+  for (const ValueId v : operands) {
+    if (!v.valid()) continue;
+    if (!g.type(v).is_static()) return true;
+    read += bytes_of(g.type(v));
+  }
+  for (const ValueId v : results) made += bytes_of(g.type(v));
+  return made / most_growth > read;
+}
 
 bool is_kept(const Graph& g, ValueId v) {
   return is_frozen(g, v) && std::ranges::none_of(g.returns(), [&](const Return& r) {
@@ -119,13 +121,12 @@ bool is_kept(const Graph& g, ValueId v) {
          });
 }
 
-std::vector<bool> frozen_values(const Graph& g) {
-  std::vector<bool> frozen(g.value_capacity());
-  for (const Placeholder& p : g.placeholders()) frozen[p.value.v] = is_kept(g, p.value);
+std::vector<bool> frozen_values(const Graph& g, std::vector<bool> frozen,
+                                const std::function<bool(const Node&)>& leaves) {
   for (const NodeId n : g.order()) {
     const Node& node = g.node(n);
     const Trait traits = traits_of(node);
-    if (runs_once(traits) || has(traits, Trait::random)) continue;
+    if (runs_once(traits) || has(traits, Trait::random) || (leaves && leaves(node))) continue;
     if (!std::ranges::all_of(node.inputs, [&](ValueId v) { return !v.valid() || frozen[v.v]; }))
       continue;
     for (uint32_t k = 0; k < node.output_count; ++k) frozen[node.out(k).v] = true;
@@ -133,7 +134,16 @@ std::vector<bool> frozen_values(const Graph& g) {
   return frozen;
 }
 
-Values foldable_values(const Graph& g) { return Folding(g).find(); }
+std::vector<bool> frozen_values(const Graph& g) {
+  std::vector<bool> kept(g.value_capacity());
+  for (const Placeholder& p : g.placeholders()) kept[p.value.v] = is_kept(g, p.value);
+  return frozen_values(g, std::move(kept));
+}
+
+Values foldable_values(const Graph& g) { return foldable_values(g, frozen_values(g)); }
+Values foldable_values(const Graph& g, const std::vector<bool>& frozen) {
+  return Folding(g, frozen).find();
+}
 
 bool is_folded(const Graph& g, ValueId v) { return g.name(v).starts_with(folded_prefix); }
 

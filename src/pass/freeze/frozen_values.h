@@ -10,6 +10,8 @@
 //                                                           return %y
 //                                                         }
 #pragma once
+#include <functional>
+
 #include "ir/graph.h"
 
 namespace cleave {
@@ -20,6 +22,9 @@ bool is_kept(const Graph& g, ValueId v);
 
 // By value: whether it depends on kept values alone, through calls that give the same in each run.
 std::vector<bool> frozen_values(const Graph& g);
+// The same of other values than placeholders' roles say; calls for which `leaves` is true don't.
+std::vector<bool> frozen_values(const Graph& g, std::vector<bool> kept,
+                                const std::function<bool(const Node&)>& leaves = {});
 
 // The results to compute once: of calls of frozen values alone that other calls read, or the
 // program returns. These calls stay in each run, and what they read may be folded instead:
@@ -31,6 +36,11 @@ std::vector<bool> frozen_values(const Graph& g);
 // Random calls, effects and collectives are never folded. The order is that of the calls. What has
 // symbolic sizes stays.
 Values foldable_values(const Graph& g);
+Values foldable_values(const Graph& g, const std::vector<bool>& frozen);
+
+// Whether static results have more than 4 times the bytes of the operands, or the operands have
+// symbolic sizes.
+bool grows(const Graph& g, const Values& operands, const Values& results);
 
 // fold_frozen names them so (freeze/fold_frozen.cpp).
 constexpr std::string_view folded_prefix = "_FOLDED_CONST_";

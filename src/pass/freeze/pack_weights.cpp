@@ -8,6 +8,8 @@
 //   convolution(x, w, b)  ->  convolution_pointwise(x, panels, b)  w f32[s,l,k..], of one group
 //     panels f32[s/32,p,32] = clone(permute(view(constant_pad_nd(view(w))); dims=[0,2,1]))
 //
+// Also in the graphs of cond and while_loop, which hoist_frozen takes the copies out of.
+//
 // Bits are the same. What a product saves is the share of its time in which it would pack w itself:
 // 10 cycles for each row of a panel, beside one for each row of x (runtime/gemm_cut.cpp), and more
 // where w is transposed or k is a power of two. A convolution packs its weight again for each piece
@@ -25,6 +27,7 @@
 #include <map>
 
 #include "op/convolution.h"
+#include "pass/freeze/control_bodies.h"
 #include "pass/freeze/frozen_values.h"
 #include "pass/passes.h"
 #include "pass/replace_calls.h"
@@ -45,7 +48,8 @@ int64_t product_of(const std::vector<int64_t>& sizes, size_t first) {
 
 class Packing {
  public:
-  Packing(Graph& g, const OpRegistry& ops) : g_(g), b_(g, ops), frozen_(frozen_values(g)) {}
+  Packing(Graph& g, const OpRegistry& ops, std::vector<bool> frozen)
+      : g_(g), b_(g, ops), frozen_(std::move(frozen)) {}
 
   // What stands for the call; none if it stays.
   Result<ValueId> packed(NodeId n) {
@@ -128,8 +132,10 @@ class Packing {
 };
 
 Result<PassCount> run(Graph& g, const OpRegistry& ops) {
-  Packing packing(g, ops);
-  return replace_calls(g, [&](NodeId n) { return packing.packed(n); });
+  return change_with_bodies(g, [&](Graph& graph, std::vector<bool> frozen) {
+    Packing packing(graph, ops, std::move(frozen));
+    return replace_calls(graph, [&](NodeId n) { return packing.packed(n); });
+  });
 }
 
 }  // namespace
