@@ -236,7 +236,7 @@ CLEAVE_OPS(piecewise_backward) {
                    "(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor",
                    "the gradient of hardtanh", hardtanh_value, hardtanh_lower, hardtanh_call,
                    nullptr, nullptr, 3},
-                  {hardtanh(-1, 1), hardtanh(-0.5, 2), hardtanh(-0.1, 0.7)}),
+                  {hardtanh(-1, 1), hardtanh(-0.5, 2), hardtanh(-0.1, 1.7)}),
       piece_entry({"hardsigmoid_backward", "(Tensor grad_output, Tensor self) -> Tensor",
                    "the gradient of hardsigmoid", hardsigmoid_value, hardsigmoid_lower,
                    hardsigmoid_call, nullptr, nullptr, 3},

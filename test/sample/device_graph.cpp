@@ -2,6 +2,9 @@
 
 #include <map>
 
+#include "ir/builder.h"
+#include "test/random_inputs.h"
+
 namespace cleave::random {
 namespace {
 
@@ -17,6 +20,16 @@ Result<AttrValue> moved(const AttrValue& v, Device device, Moved& done) {
     done[*sub] = std::make_shared<const Graph>(std::move(made));
   }
   return AttrValue(done[*sub]);
+}
+
+// Statistics of a half tensor are f32 on cuda; what reads them was made for the half.
+Result<ValueId> converted(Graph& out, ValueId v, const Type& wanted) {
+  if (wanted.is_none || out.type(v).dtype == wanted.dtype) return v;
+  Builder b(out, test::core());
+  b.name_next({out.name(v) + ".half"});
+  const ValueId made = b.convert(v, wanted.dtype);
+  CLEAVE_CHECK(b.status());
+  return made;
 }
 
 Result<Graph> moved(const Graph& g, Device device, Moved& done) {
@@ -42,19 +55,14 @@ Result<Graph> moved(const Graph& g, Device device, Moved& done) {
     for (uint32_t k = 0; k < node.output_count; ++k) spec.names.push_back(g.name(node.out(k)));
     CLEAVE_TRY(const NodeId made, out.add_node(std::move(spec)));
     for (uint32_t k = 0; k < node.output_count; ++k) {
-      map[node.out(k).v] = out.node(made).out(k);
+      CLEAVE_TRY(map[node.out(k).v],
+                 converted(out, out.node(made).out(k), g.type(node.out(k))));
       if (const auto& strides = g.type(node.out(k)).strides)
         out.set_strides(map[node.out(k).v], strides);
     }
   }
-  for (const Return& r : g.returns()) {
-    const ValueId value = map[r.value.v];
-    // Statistics of a half tensor are f32 on cuda, so what was the target's dtype may not be.
-    if (out.type(value).dtype != g.type(r.value).dtype)
-      out.add_return({value, ReturnKind::result, {}});
-    else
-      out.add_return({value, r.kind, r.target.valid() ? map[r.target.v] : r.target});
-  }
+  for (const Return& r : g.returns())
+    out.add_return({map[r.value.v], r.kind, r.target.valid() ? map[r.target.v] : r.target});
   return out;
 }
 
