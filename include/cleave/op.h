@@ -111,7 +111,9 @@ struct Operator {
   // Exactly one of two ways to run must be set. `kernel` returns the body of a C function, without
   // #include, in which every operand and result is a pointer to its first element (row-major, f32
   // as float, i64 as long, bool as unsigned char, bf16 and f16 as unsigned short), named as in the
-  // signature; results without a name are result0, result1, ... `callback` returns, for one call,
+  // signature; results without a name are result0, result1, ... Of an operand or result x,
+  // x_size[d] is its size along dim d, a long: where sizes vary (dyn()), a text that reads them
+  // there and holds none as numbers is compiled once for all. `callback` returns, for one call,
   // the host program's function that each run calls, on the thread that runs; it must not throw.
   std::function<std::string(const OpCall&)> kernel = {};
   std::function<std::function<void(const OpMemory&)>(const OpCall&)> callback = {};

@@ -29,6 +29,20 @@ Result<schedule::SharedKernels> CodePool::use(std::span<const loop::Kernel> kern
   return out;
 }
 
+size_t CodePool::host_unit(SourceUnit unit) {
+  const auto at = std::ranges::find_if(units_, [&](const SourceUnit& u) {
+    return u.from == unit.from && u.host_symbol == unit.host_symbol && u.text == unit.text;
+  });
+  if (at != units_.end()) return at - units_.begin();
+  if (has_emitted_ && last_text_.empty())
+    last_text_ = fmt::format(
+        "operator {}: its C text is another for these sizes; one that reads "
+        "them from NAME_size is compiled once (cleave/op.h)",
+        unit.host_symbol.substr(unit.host_symbol.find('_') + 1));
+  units_.push_back(std::move(unit));
+  return units_.size() - 1;
+}
+
 // The functions that are new, or take more scalars than they did, in units of their own.
 Status CodePool::emit_new(const schedule::SharedKernels& functions) {
   LoweredProgram apart;  // of these kernels alone
@@ -52,13 +66,15 @@ Status CodePool::emit_new(const schedule::SharedKernels& functions) {
   }
   std::ranges::move(code.units, std::back_inserter(units_));
   for (size_t u = 0; u < units_.size(); ++u)  // of functions that were replaced alone
-    if (std::ranges::none_of(functions_, [&](const auto& f) { return f->code.unit == u; }))
+    if (units_[u].from == SourceUnit::From::kernels &&
+        std::ranges::none_of(functions_, [&](const auto& f) { return f->code.unit == u; }))
       units_[u] = {};
   return {};
 }
 
 Result<EmittedCode> CodePool::emit(const LoweredProgram& program,
                                    const schedule::SharedKernels& functions) {
+  last_text_.clear();
   CLEAVE_CHECK(emit_new(functions));
   CLEAVE_TRY(EmittedCode host, backend_->emit(program, {}));
   EmittedCode out;
@@ -76,8 +92,9 @@ Result<EmittedCode> CodePool::emit(const LoweredProgram& program,
     kernel.work = program.kernels[k].work;
     out.kernels.push_back(std::move(kernel));
   }
+  for (SourceUnit& unit : host.units) used_.push_back(host_unit(std::move(unit)));
+  has_emitted_ = true;
   for (const size_t u : used_) out.units.push_back(units_[u]);
-  std::ranges::move(host.units, std::back_inserter(out.units));
   return out;
 }
 

@@ -39,6 +39,9 @@ class CodePool {
 
   // The first kernel of the last program that had no function, and why; empty: all had one.
   const std::string& last_miss() const { return last_miss_; }
+  // The first operator of the host program whose C text the last program had alone, and the first
+  // program has another of; empty: there is none.
+  const std::string& last_text() const { return last_text_; }
   // That of a program which belongs to those of this pool (BuiltProgram::frozen).
   const std::shared_ptr<CodePool>& part();
 
@@ -48,6 +51,8 @@ class CodePool {
     size_t scalars = 0;
   };
   Status emit_new(const schedule::SharedKernels& functions);
+  // Among units_: that of the host program's text, which programs of other sizes may have too.
+  size_t host_unit(SourceUnit unit);
 
   std::shared_ptr<Backend> backend_;
   Samples samples_;
@@ -56,7 +61,8 @@ class CodePool {
   std::vector<SourceUnit> units_;                   // those of functions that were replaced too
   std::vector<size_t> used_;  // units of the program that was emitted last, by its units
   bool has_learned_ = false;
-  std::string last_miss_;
+  bool has_emitted_ = false;
+  std::string last_miss_, last_text_;
   std::shared_ptr<CodePool> part_;
 };
 

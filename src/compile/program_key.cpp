@@ -28,12 +28,15 @@ void add_options(std::string& out, const StageOptions& options) {
   out += fmt::format("stages {} {} {} {} {}\n", options.grad, options.forward_results,
                      options.is_cut, options.fuse, options.is_frozen_part);
   for (const RewriteRule& rule : options.rules) {
-    const auto& [name, text, point, numbers, dtypes, derive_backward] = rule;
+    const auto& [name, text, point, numbers, dtypes, derive_backward, any, version, when, make] =
+        rule;
     out += fmt::format("rule {} {} {} {}", name.size(), name, static_cast<int>(point),
                        derive_backward);
     for (const auto& [number, value] : numbers) out += fmt::format(" {}={}", number, value);
     for (const DType t : dtypes) out += fmt::format(" {}", name_of(t));
-    out += fmt::format(" {}\n{}\n", text.size(), text);
+    for (const std::string& attribute : any) out += fmt::format(" any {}", attribute);
+    out += fmt::format(" {} {} {} {}\n{}\n{}\n", when != nullptr, make != nullptr, version.size(),
+                       text.size(), version, text);
   }
 }
 
@@ -42,9 +45,12 @@ void add_called(const Graph& g, std::set<const OpDef*>& out) {
     if (g.node(n).op->file.empty()) out.insert(g.node(n).op);
 }
 
-// Passes of the host program; the one that has no version, if any.
+// Passes of the host program; of these and of its rules the one that has no version, if any.
 std::string add_functions(std::string& out, const StageOptions& options) {
   std::string refusal;
+  for (const RewriteRule& rule : options.rules)
+    if ((rule.when || rule.make) && rule.version.empty())
+      refusal = fmt::format("{} has no version", rule.name);
   for (const FunctionPass& pass : options.functions) {
     const auto& [name, version, point, function] = pass;
     out += fmt::format("pass {} {} {} {} {}\n", name.size(), name, version.size(), version,

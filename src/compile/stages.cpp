@@ -145,7 +145,7 @@ Result<BuiltProgram> build_anew(Graph graph, const StageInputs& in, Report& repo
                return build_code(std::move(placed.planned), placed.code, in.backend, pool,
                                  *in.options.executor, kept.cache());
              }));
-  if (pool) report.recompiled = pool->last_miss();
+  if (pool) report.recompiled = pool->last_miss().empty() ? pool->last_text() : pool->last_miss();
   built.frozen = std::move(written.frozen);
   if (kept.cache()) run.apart("keep", [&] { kept.keep(graph, built, std::move(code)); });
   built.graph = std::make_shared<LoweredGraph>(std::move(graph));

@@ -5,6 +5,7 @@
 #include <ranges>
 #include <set>
 
+#include "base/host_call.h"
 #include "cleave/options.h"
 #include "ir/edit.h"
 #include "ir/text.h"
@@ -12,15 +13,6 @@
 
 namespace cleave {
 namespace {
-
-// What it throws must not pass through the stages, which would take it for a bug of theirs.
-Result<std::string> called(const FunctionPass& pass, const std::string& text) {
-  try {
-    return pass.function(text);
-  } catch (const Error& e) { return Failure{e.kind(), e.what()}; } catch (const std::exception& e) {
-    return user_error("{}", e.what());
-  } catch (...) { return user_error("it throws no std::exception"); }
-}
 
 // "%x: input f32[3] grad"
 std::string text_of(const Graph& g, const Placeholder& p) {
@@ -88,7 +80,8 @@ int64_t replaced(const Graph& before, const Graph& after) {
 
 Status run(const FunctionPass& pass, Graph& graph, const OpRegistry& ops, CompilePass& report) {
   const std::string before = print(graph);
-  CLEAVE_TRY(const std::string after, called(pass, before));
+  CLEAVE_TRY(const std::string after,
+             host_call<std::string>("", [&] { return pass.function(before); }));
   if (after == before) return {};
   CLEAVE_TRY(Program program, parse(after, "its graph", ops));
   CLEAVE_CHECK(verify(program));

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "ir/text.h"
+#include "rewrite/any_attrs.h"
 
 namespace cleave {
 namespace {
@@ -25,16 +26,17 @@ void put_numbers(Graph& g, const GraphRule& spec, const Numbers& numbers) {
   for (const NodeId n : g.order())
     for (const auto& [arg, value] : std::vector(g.node(n).attrs.given()))
       for (size_t k = 0; k < numbers.size(); ++k)
-        if (is_value(value, spec.numbers[k].second)) g.set_attr(n, arg, AttrValue(numbers[k]));
+        if (is_value(value, spec.parts.numbers[k].second))
+          g.set_attr(n, arg, AttrValue(numbers[k]));
 }
 
 Result<Instance> instance_of(const GraphRule& spec, const Numbers& numbers) {
   Instance made{spec.search, spec.replace};
   put_numbers(made.search, spec, numbers);
   put_numbers(made.replace, spec, numbers);
-  if (spec.derive) {
-    CLEAVE_TRY(made.search, spec.derive(made.search));
-    CLEAVE_TRY(made.replace, spec.derive(made.replace));
+  if (spec.parts.derive) {
+    CLEAVE_TRY(made.search, spec.parts.derive(made.search));
+    CLEAVE_TRY(made.replace, spec.parts.derive(made.replace));
   }
   return made;
 }
@@ -60,8 +62,9 @@ std::string symbol_name(const std::string& s) { return "symbol " + s; }
 // Writes as a pattern what two instances with different numbers have in common.
 class PatternWriter {
  public:
-  PatternWriter(const Graph& g, const Graph& other, const Numbers& a, const Numbers& b)
-      : g_(g), other_(other), a_(a), b_(b) {}
+  PatternWriter(const Graph& g, const Graph& other, const Numbers& a, const Numbers& b,
+                const AnyAttrs& any_attrs)
+      : g_(g), other_(other), a_(a), b_(b), any_(any_attrs) {}
 
   std::vector<Pattern> run() {
     for (const Placeholder& p : g_.placeholders()) {
@@ -121,9 +124,11 @@ class PatternWriter {
     }
     AttrTests attrs;
     for (const auto& [arg, value] : node.attrs.given()) {
-      if (schema.args[arg].is_operand()) continue;
+      if (schema.args[arg].is_operand() || any_.has(n, arg)) continue;
       attrs.emplace_back(schema.args[arg].name, test_of(value, *other.attrs.find(arg)));
     }
+    for (uint16_t arg = 0; arg < schema.args.size(); ++arg)
+      if (any_.has(n, arg)) attrs.emplace_back(schema.args[arg].name, anything());
     Pattern made = call(node.op->name, std::move(operands), std::move(attrs));
     const bool two =
         schema.operands.size() >= 2 && node.inputs[0].valid() && node.inputs[1].valid();
@@ -135,6 +140,7 @@ class PatternWriter {
 
   const Graph &g_, &other_;
   const Numbers &a_, &b_;
+  const AnyAttrs& any_;
   std::unordered_map<uint32_t, Pattern> made_;  // by value
 };
 
@@ -169,14 +175,15 @@ class GraphRuleState {
 
   Result<std::vector<Pattern>> search() {
     Numbers a, b;
-    for (const auto& [name, number] : spec_.numbers) {
+    for (const auto& [name, number] : spec_.parts.numbers) {
       a.push_back(number);
       b.push_back(number * 1.25 + 0.0078125);
     }
     CLEAVE_TRY(const Instance first, instance_of(spec_, a));
     CLEAVE_TRY(const Instance second, instance_of(spec_, b));
     CLEAVE_CHECK(check(first));
-    return PatternWriter(first.search, second.search, a, b).run();
+    CLEAVE_TRY(any_, AnyAttrs::of(first.search, spec_.parts.any));
+    return PatternWriter(first.search, second.search, a, b, any_).run();
   }
 
   bool fits(const Match& m) {
@@ -187,17 +194,18 @@ class GraphRuleState {
     for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) {
       const Node& node = g.node(n);
       const Node& actual = m.graph().node(m.node(g.name(node.out(0))));
-      if (!(put_in(node.attrs, sizes) == actual.attrs)) return false;
-      for (uint32_t k = 0; k < node.output_count; ++k)
+      if (!any_.fit(n, put_in(node.attrs, sizes), actual.attrs)) return false;
+      for (uint32_t k = 0; k < node.output_count && !any_.types_vary(n); ++k)
         if (!fits_type(g.type(node.out(k)), m.graph().type(actual.out(k)), sizes)) return false;
     }
-    return true;
+    return !spec_.parts.when || spec_.parts.when(graph_match(*made, m, std::move(sizes)));
   }
 
   Values build(Builder& b, const Match& m) {
     const Instance* made = instance(m);
     Sizes sizes;
     bind_sizes(made->search, m, sizes);
+    if (spec_.parts.make) return spec_.parts.make(b, graph_match(*made, m, std::move(sizes)));
     const Graph& g = made->replace;
     std::unordered_map<uint32_t, ValueId> map;
     for (const Placeholder& p : g.placeholders())
@@ -235,9 +243,17 @@ class GraphRuleState {
     return {};
   }
 
+  GraphMatch graph_match(const Instance& made, const Match& m, Sizes sizes) const {
+    std::map<std::string, double> numbers;
+    for (size_t k = 0; k < spec_.parts.numbers.size(); ++k)
+      numbers[spec_.parts.numbers[k].first] = m.scalar(number_name(k));
+    return {made.search, m, std::move(sizes), std::move(numbers)};
+  }
+
   const Instance* instance(const Match& m) {
     Numbers numbers;
-    for (size_t k = 0; k < spec_.numbers.size(); ++k) numbers.push_back(m.scalar(number_name(k)));
+    for (size_t k = 0; k < spec_.parts.numbers.size(); ++k)
+      numbers.push_back(m.scalar(number_name(k)));
     for (const auto& [known, made] : made_)
       if (known == numbers) return made.get();
     Result<Instance> made = instance_of(spec_, numbers);
@@ -271,6 +287,7 @@ class GraphRuleState {
   }
 
   GraphRule spec_;
+  AnyAttrs any_;
   std::vector<std::pair<Numbers, std::unique_ptr<Instance>>> made_;
 };
 
@@ -283,8 +300,26 @@ std::string with_dtype(std::string text, DType dtype) {
 
 }  // namespace
 
+ValueId GraphMatch::value(const std::string& name) const {
+  const ValueId v = search_->find(name);
+  if (!v.valid()) return {};
+  const NodeId def = search_->value(v).def;
+  if (!def.valid()) return match_->knows(name) ? (*match_)[name] : ValueId{};
+  const Node& node = search_->node(def);
+  const NodeId actual = match_->node(search_->name(node.out(0)));
+  for (uint32_t k = 0; k < node.output_count; ++k)
+    if (node.out(k) == v) return graph().node(actual).out(k);
+  return {};
+}
+
+NodeId GraphMatch::call(const std::string& name) const {
+  const ValueId v = search_->find(name);
+  if (!v.valid() || !search_->value(v).def.valid()) return {};
+  return match_->node(search_->name(search_->node(search_->value(v).def).out(0)));
+}
+
 Result<Rule> rule_of(GraphRule spec) {
-  Rule rule{.name = spec.name, .rounds = spec.rounds};
+  Rule rule{.name = spec.name, .rounds = spec.parts.rounds};
   const auto state = std::make_shared<GraphRuleState>(std::move(spec));
   Result<std::vector<Pattern>> search = state->search();
   if (!search.ok()) return std::move(search).failure().within("rule " + rule.name);
@@ -300,13 +335,18 @@ Result<std::vector<Rule>> rules_of(const TextRule& spec, const OpRegistry& ops) 
     const std::string name =
         spec.dtypes.size() == 1 ? spec.name : fmt::format("{}_{}", spec.name, name_of(dtype));
     CLEAVE_TRY(Program p, parse(with_dtype(spec.text, dtype), "rule " + name, ops));
-    const auto search =
-        std::ranges::find(p.subgraphs, "search", [](const GraphRef& g) { return g->name(); });
-    if (search == p.subgraphs.end() || p.main.name() != "replace")
-      return bug("rule {}: its text holds no @search and then @replace", name);
-    CLEAVE_TRY(Rule rule,
-               rule_of({name, **search, p.main, spec.numbers, spec.derive, spec.rounds}));
-    rules.push_back(std::move(rule));
+    GraphRule rule{.name = name, .search = p.main, .replace = p.main, .parts = spec.parts};
+    if (spec.parts.make) {
+      if (p.main.name() != "search") return bug("rule {}: its text ends in no @search", name);
+    } else {
+      const auto search =
+          std::ranges::find(p.subgraphs, "search", [](const GraphRef& g) { return g->name(); });
+      if (search == p.subgraphs.end() || p.main.name() != "replace")
+        return bug("rule {}: its text holds no @search and then @replace", name);
+      rule.search = **search;
+    }
+    CLEAVE_TRY(Rule made, rule_of(std::move(rule)));
+    rules.push_back(std::move(made));
   }
   return rules;
 }

@@ -47,8 +47,8 @@ void archive(A& a, Is<LibraryCall> auto& c) {
 template <class A>
 void archive(A& a, Is<ForeignCall> auto& c) {
   auto& [code, operands, results] = c;
-  auto& [c_text, symbol, call] = code;
-  a(c_text, symbol, operands, results);
+  auto& [c_text, symbol, sizes, call] = code;
+  a(c_text, symbol, sizes, operands, results);
 }
 
 template <class A>

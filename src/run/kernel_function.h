@@ -4,6 +4,8 @@
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cleave/executor.h"
 
@@ -28,5 +30,12 @@ class KernelFunction {
 
 // Takes the operands (null where one isn't given) and the results.
 using ForeignFunction = std::function<void(void* const*, void* const*)>;
+// That of a C text (library/host_code.h).
+using HostFunction = void(void* const*, void* const*, const long*);
+inline ForeignFunction with_sizes(HostFunction* f, std::vector<int64_t> sizes) {
+  return [f, sizes = std::move(sizes)](void* const* operands, void* const* results) {
+    f(operands, results, sizes.data());
+  };
+}
 
 }  // namespace cleave

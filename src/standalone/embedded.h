@@ -9,7 +9,7 @@ extern "C" {
 
 typedef int64_t (*cleave_phase)(void* const* buffers, const int64_t* scalars, int64_t begin,
                                 int64_t end, int64_t* fault);
-typedef void (*cleave_operator)(void* const* operands, void* const* results);
+typedef void (*cleave_operator)(void* const* operands, void* const* results, const long* sizes);
 
 typedef struct cleave_embedded {
   const char* name;

@@ -1,5 +1,7 @@
 #include "standalone/linked_program.h"
 
+#include <algorithm>
+
 #include "run/cpu_kernel.h"
 
 namespace cleave::standalone {
@@ -20,13 +22,19 @@ Status LinkedProgram::link_kernels(std::vector<KernelEntry>& kernels, const Func
 
 Status LinkedProgram::link_foreign(const std::vector<ForeignEntry>& calls,
                                    const Functions& functions) {
+  auto thunk = thunks_.thunks.begin();
   for (const ForeignEntry& call : calls) {
+    thunk = std::find_if(thunk, thunks_.thunks.end(), [](const Thunk& t) {
+      return std::holds_alternative<ForeignCall>(t.work);
+    });
+    if (thunk == thunks_.thunks.end()) return bug("the library has more operators than calls");
+    const std::vector<int64_t>& sizes = std::get<ForeignCall>((thunk++)->work).code.sizes;
     if (call.number >= (call.is_callback ? functions.callbacks.size() : functions.operators.size()))
       return bug("the library lacks operators");
     if (call.is_callback)
       foreign_.push_back(functions.callbacks[call.number]);
     else
-      foreign_.emplace_back(functions.operators[call.number]);
+      foreign_.push_back(with_sizes(functions.operators[call.number], sizes));
   }
   return {};
 }

@@ -1,7 +1,8 @@
 // Adapts custom operators: wraps their rules, which use HostTensors and Tensors, as the rules of a
 // registry entry, which use Arrays, Builders and C text.
-#include <exception>
+#include <algorithm>
 
+#include "base/host_call.h"
 #include "ir/builder.h"
 #include "ir/op_view.h"
 #include "loop/lower_rule.h"
@@ -23,17 +24,6 @@ namespace {
 
 TensorType public_type(const Type& t) { return {t.dtype, static_shape(t)}; }
 
-// Returns what f returns; turns what f throws into a failure. f calls a rule of the host program,
-// which stands between stages that return values: nothing that it throws may pass through them.
-template <class T, class F>
-Result<T> guarded(const std::string& op, const char* rule, const F& f) {
-  try {
-    return f();
-  } catch (const Error& e) { return Failure{e.kind(), e.what()}; } catch (const std::exception& e) {
-    return user_error("{}: {}: {}", op, rule, e.what());
-  } catch (...) { return user_error("{}: {}: throws no std::exception", op, rule); }
-}
-
 Status require_static(const OpView& op) {
   for (const Type* t : op.types())
     if (t != nullptr && !t->is_static())
@@ -44,7 +34,7 @@ Status require_static(const OpView& op) {
 
 Result<Types> infer_types(const Operator& def, const OpView& op) {
   CLEAVE_CHECK(require_static(op));
-  return guarded<Types>(def.name, "infer", [&] {
+  return host_call<Types>(def.name + ": infer", [&] {
     Types types;
     for (const TensorType& t : def.infer(OpCall(op)))
       types.emplace_back(t.dtype, Shape(t.shape.begin(), t.shape.end()));
@@ -77,7 +67,7 @@ void require_types(const OpView& op, const HostTensors& got, const HostTensors& 
 
 Result<Arrays> run_reference(const Operator& def, const OpView& op,
                              std::span<const Array* const> in) {
-  return guarded<Arrays>(def.name, "reference", [&] {
+  return host_call<Arrays>(def.name + ": reference", [&] {
     HostTensors operands, results;
     for (const Array* a : in) operands.push_back(a != nullptr ? host_of(*a) : HostTensor());
     for (int k = 0; k < op.out_count(); ++k)
@@ -104,7 +94,7 @@ Result<Arrays> run_reference(const Operator& def, const OpView& op,
 }
 
 Result<Values> record_gradient(const Operator& def, Builder& b, const GradView& op) {
-  return guarded<Values>(def.name, "grad", [&] {
+  return host_call<Values>(def.name + ": grad", [&] {
     const trace::RecordingPtr r = trace::Recording::borrowed(b);
     const trace::AbandonAtEnd over{*r};
     const auto tensor = [&](ValueId v) {
@@ -166,7 +156,7 @@ std::vector<std::string> result_names(const std::string& signature, int count) {
 }
 
 Result<loop::CustomOpCode> code_of(const Operator& def, const OpView& op) {
-  return guarded<loop::CustomOpCode>(def.name, "kernel", [&] {
+  return host_call<loop::CustomOpCode>(def.name + ": kernel", [&] {
     loop::CustomOpCode code;
     if (def.callback) {
       auto types = std::make_shared<OpMemory::Types>();
@@ -181,14 +171,28 @@ Result<loop::CustomOpCode> code_of(const Operator& def, const OpView& op) {
     }
     code.symbol = "operator_" + def.name;
     std::string& text = code.c_text;
-    text = fmt::format("void {}(void* const* operands, void* const* results) {{\n", code.symbol);
+    text = fmt::format(
+        "void {}(void* const* cleave_in, void* const* cleave_out, const long* cleave_sizes) {{\n",
+        code.symbol);
+    const Schema& schema = op.def().schema;
+    const std::vector<std::string> names = result_names(def.signature, op.out_count());
+    const auto is_taken = [&](const std::string& name) {
+      return schema.find(name) >= 0 || std::ranges::count(names, name) > 0;
+    };
+    const auto declare = [&](const Type& t, const std::string& qualifier, const std::string& name,
+                             const std::string& from) {
+      text += fmt::format("  {}{}* {} = {};\n", qualifier, c_type(t.dtype), name, from);
+      if (const std::string size = name + "_size"; !is_taken(size))
+        text += fmt::format("  const long* {} = cleave_sizes + {};\n", size, code.sizes.size());
+      const std::vector<int64_t> shape = static_shape(t);
+      code.sizes.insert(code.sizes.end(), shape.begin(), shape.end());
+    };
     for (int k = 0; k < op.operand_count(); ++k)
       if (op.has(k))
-        text += fmt::format("  const {}* {} = operands[{}];\n", c_type(op.in_type(k).dtype),
-                            op.def().schema.args[op.def().schema.operands[k]].name, k);
-    const std::vector<std::string> names = result_names(def.signature, op.out_count());
+        declare(op.in_type(k), "const ", schema.args[schema.operands[k]].name,
+                fmt::format("cleave_in[{}]", k));
     for (int k = 0; k < op.out_count(); ++k)
-      text += fmt::format("  {}* {} = results[{}];\n", c_type(op.out_type(k).dtype), names[k], k);
+      declare(op.out_type(k), "", names[k], fmt::format("cleave_out[{}]", k));
     // Messages of the compiler then have the host program's own lines.
     text += fmt::format("#line 1 \"kernel of {}\"\n{}\n}}\n", def.name, def.kernel(OpCall(op)));
     return code;

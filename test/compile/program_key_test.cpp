@@ -102,14 +102,18 @@ TEST(ProgramKey, what_the_stages_are_told) {
 }
 
 TEST(ProgramKey, each_part_of_a_rule) {
-  const RewriteRule rule = {.name = "r", .text = "graph @search ..."};
-  std::vector<RewriteRule> changed(7, rule);
+  const RewriteRule rule = {.name = "r", .text = "graph @search ...", .version = "1"};
+  std::vector<RewriteRule> changed(11, rule);
   changed[1].name = "r ";
   changed[2].text += " ";
   changed[3].point = RulePoint::joint;
   changed[4].numbers = {{"scale", 0.25}};
   changed[5].dtypes = {DType::f32, DType::f64};
   changed[6].derive_backward = true;
+  changed[7].any = {"y.dim"};
+  changed[8].version = "2";
+  changed[9].when = [](const RuleMatch&) { return true; };
+  changed[10].make = [](const RuleMatch&) { return Tensors(); };
   std::set<std::string> keys = {key(whole)};
   for (const RewriteRule& r : changed) {
     StageOptions options;
@@ -118,7 +122,7 @@ TEST(ProgramKey, each_part_of_a_rule) {
     options.rules = {rule, r};
     keys.insert(key(whole, options));
   }
-  EXPECT_EQ(keys.size(), 15u);
+  EXPECT_EQ(keys.size(), 23u);
 }
 
 TEST(ProgramKey, passes_of_the_host_program_by_version) {
@@ -136,6 +140,18 @@ TEST(ProgramKey, passes_of_the_host_program_by_version) {
   EXPECT_EQ(keys.size(), 5u);
   options.functions = {pass, {.name = "loose"}};
   EXPECT_EQ(whole_key(whole, options).refusal, "loose has no version");
+}
+
+TEST(ProgramKey, rules_with_functions_by_version) {
+  StageOptions options;
+  options.rules = {{.name = "text"}};
+  EXPECT_EQ(whole_key(whole, options).refusal, "");
+  options.rules[0].when = [](const RuleMatch&) { return true; };
+  EXPECT_EQ(whole_key(whole, options).refusal, "text has no version");
+  options.rules[0].version = "1";
+  EXPECT_EQ(whole_key(whole, options).refusal, "");
+  options.rules[0] = {.name = "made", .make = [](const RuleMatch&) { return Tensors(); }};
+  EXPECT_EQ(whole_key(whole, options).refusal, "made has no version");
 }
 
 // Own operators: sin under the names of others.

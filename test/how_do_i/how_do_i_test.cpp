@@ -500,5 +500,32 @@ TEST_F(Points, observe) {
   EXPECT_NE(out.str().find("build: "), std::string::npos) << out.str();
 }
 
+TEST_F(Points, rule) {
+  std::ostringstream out;
+  // [rule]
+  CompileOptions options;
+  options.rules.push_back({.name = "narrow_softmax",
+                           .text = R"(
+    graph @search(%m: symint, %n: symint, %x: input f32[m,n]) {
+      %y = _softmax(%x; dim=1, half_to_float=false)
+      return %y
+    })",
+                           .version = "1",  // a cache knows no more of the functions
+                           .when = [](const RuleMatch& m) { return m.size("n") <= 32; },
+                           .make =
+                               [](const RuleMatch& m) {
+                                 const Tensor e = exp(m["x"] - amax(m["x"], 1, true));
+                                 return Tensors{e / sum(e, 1, true)};
+                               }});
+  CompiledFunction scores =
+      compile([](const Tensor& x) { return softmax(x, 1); }, {{"x", DType::f32, {4, 10}}}, options);
+  for (const CompilePass& p : scores.report().passes)
+    if (p.matches > 0) out << p.name << " " << p.matches << "\n";
+  // [end]
+  EXPECT_NE(out.str().find("narrow_softmax 1"), std::string::npos) << out.str();
+  const HostTensor x = HostTensor::from<float>(std::vector<float>(40, 2.0f)).reshaped({4, 10});
+  EXPECT_NEAR(scores.run({x})[0].at<float>({3, 9}), 0.1, 1e-6);
+}
+
 }  // namespace
 }  // namespace cleave

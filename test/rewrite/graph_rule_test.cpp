@@ -33,8 +33,9 @@ graph @replace(%m: symint, %n: symint, %x: input f32[m,n] grad, %w: input f32[n,
 )";
 
 TextRule scaled(bool joint = false) {
-  TextRule rule{.name = "scaled", .text = gelu_text, .numbers = {{"c", 0.25}}, .rounds = true};
-  if (joint) rule.derive = [](const Graph& g) { return make_joint(g, core()); };
+  TextRule rule{
+      .name = "scaled", .text = gelu_text, .parts = {.numbers = {{"c", 0.25}}, .rounds = true}};
+  if (joint) rule.parts.derive = [](const Graph& g) { return make_joint(g, core()); };
   return rule;
 }
 

@@ -183,7 +183,7 @@ TEST(FunctionPasses, that_throw) {
   expect_begin(error(throwing(std::runtime_error("no disk"))), "pass mine: no disk");
   expect_begin(error(throwing(Error(ErrorKind::unsupported, "too large")), ErrorKind::unsupported),
                "pass mine: too large");
-  expect_begin(error(throwing(7)), "pass mine: it throws no std::exception");
+  expect_begin(error(throwing(7)), "pass mine: throws no std::exception");
 }
 
 TEST(FunctionPasses, without_a_name_or_function_or_with_anothers_name) {

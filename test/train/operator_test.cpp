@@ -109,6 +109,68 @@ TEST(CustomOperator, c_text_gives_what_the_reference_gives) {
     EXPECT_EQ(test::mismatch(test::array_of(got[k]), want[k], 1e-6), "") << k;
 }
 
+// A text that reads its sizes where they are is one text for all of them.
+TEST(CustomOperator, c_text_that_reads_sizes_is_compiled_once_for_all) {
+  for (const bool reads : {true, false}) {
+    Operators ops;
+    Operator op = cube();
+    const auto with_numbers = op.kernel;
+    op.kernel = [=](const OpCall& c) {
+      if (!reads) return with_numbers(c);
+      return std::string(
+          "  for (long r = 0; r < x_size[0]; ++r) {\n    result1[r] = 0;\n"
+          "    for (long i = r * y_size[1]; i < (r + 1) * x_size[1]; ++i) {\n"
+          "      y[i] = x[i] * x[i] * x[i];\n      result1[r] += x[i];\n    }\n"
+          "    if (result1_size[0] != x_size[0]) result1[r] = 99;\n  }");
+    };
+    ops.add(op);
+    CompiledFunction f =
+        compile([](const Tensor& x) { return call("cube", {x * 2.0}); },
+                {{"x", DType::f32, {dyn("n", 1, 40), dyn("m", 1, 20)}}}, {.ops = ops});
+    Generator rng(1);
+    const std::string told = "operator cube: its C text is another for these sizes";
+    for (const auto& [n, m] : {std::pair(3, 4), {7, 5}, {40, 20}, {1, 1}}) {
+      const HostTensor x = rng.normal({n, m});
+      const HostTensors got = f.run({x});
+      EXPECT_EQ(f.report().recompiled.find(told) != std::string::npos, !reads && n != 40)
+          << f.report().recompiled;
+      for (int64_t i = 0; i < n; ++i) {
+        double sum = 0;
+        for (int64_t k = 0; k < m; ++k) {
+          const double y = 2.0 * x.at<float>({i, k});
+          EXPECT_NEAR(got[0].at<float>({i, k}), y * y * y,
+                      1e-5 * std::max(1.0, std::abs(y * y * y)));
+          sum += y;
+        }
+        EXPECT_NEAR(got[1].at<float>({i}), sum, 1e-4);
+      }
+    }
+    EXPECT_EQ(f.report().count("recompiles"), reads ? 0 : 3);
+  }
+}
+
+TEST(CustomOperator, c_text_has_operands_named_as_sizes) {
+  Operators ops;
+  ops.add({.name = "scaled",
+           .signature = "(Tensor x, Tensor x_size) -> (Tensor sizes)",
+           .infer = [](const OpCall& op) { return std::vector{op.operand(0)}; },
+           .reference =
+               [](const OpCall&, const HostTensors& in, HostTensors& out) {
+                 for (int64_t i = 0; i < in[0].numel(); ++i)
+                   out[0].data<double>()[i] = in[0].data<double>()[i] * in[1].data<double>()[0];
+               },
+           .kernel =
+               [](const OpCall&) {
+                 return "for (long i = 0; i < sizes_size[0]; ++i) sizes[i] = x[i] * x_size[0];";
+               }});
+  CompiledFunction f =
+      compile([](const Tensor& x, const Tensor& s) { return call("scaled", {x, s})[0]; },
+              {{"x", DType::f32, {3}}, {"s", DType::f32, {1}}}, {.ops = ops});
+  EXPECT_EQ(
+      f.run({HostTensor::from<float>({1, 2, 3}), HostTensor::from<float>({5})})[0].data<float>()[2],
+      15);
+}
+
 // The C text is the host program's: its errors are too, with the line of it.
 TEST(CustomOperator, c_text_that_does_not_compile) {
   const auto refused = [](CompilerChoice compiler, const std::string& text) {

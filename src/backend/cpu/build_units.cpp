@@ -119,10 +119,9 @@ Result<std::vector<ForeignFunction>> load_foreign(const LoweredProgram& program,
       out.push_back(f->code.call);
       continue;
     }
-    auto* function = reinterpret_cast<void (*)(void* const*, void* const*)>(
-        units[unit++]->symbol(f->code.symbol));
+    auto* function = reinterpret_cast<HostFunction*>(units[unit++]->symbol(f->code.symbol));
     if (!function) return user_error("{}: its C text does not define '{}'", s.name, f->code.symbol);
-    out.push_back(function);
+    out.push_back(with_sizes(function, f->code.sizes));
   }
   return out;
 }

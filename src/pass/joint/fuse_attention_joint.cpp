@@ -88,9 +88,8 @@ Result<std::vector<Rule>> rules_for(const Graph& g, const OpRegistry& ops) {
     Result<Rule> rule = rule_of({fmt::format("attention {}", rules.size()),
                                  *std::move(alone),
                                  *std::move(other),
-                                 {},
-                                 [&ops](const Graph& f) { return make_joint(f, ops); },
-                                 true});
+                                 {.derive = [&ops](const Graph& f) { return make_joint(f, ops); },
+                                 .rounds = true}});
     if (rule.ok()) rules.push_back(*std::move(rule));
   }
   return rules;
