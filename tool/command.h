@@ -42,6 +42,8 @@ Command opt_command();
 Command train_command();
 Command tune_command();
 Command cache_command();
+Command diff_command();
+Command doctor_command();
 
 // In the order in which help lists them.
 std::vector<Command> all_commands();

@@ -1,6 +1,6 @@
 // How a joint graph is cut in two: which values the forward keeps for the backward.
 //
-//   aot_function(f, specs, {.partition = Partitioner::exact("60%")});
+//   aot_function(f, specs, {.partition = Partitioner::exact(MemoryBudget::percent(60))});
 //   aot_function(f, specs, {.partition = Partitioner::own([](const TracedGraph& joint) {
 //                  return std::vector<std::string>{"h"};          // the rest runs again
 //                })});

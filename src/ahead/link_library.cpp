@@ -65,6 +65,13 @@ Result<std::vector<std::byte>> read(const std::string& path) {
 
 }  // namespace
 
+Status check_link_tools() {
+  CLEAVE_CHECK(runtime_archive());
+  CLEAVE_CHECK(check_archives());
+  CLEAVE_CHECK(run({"objcopy", "--version"}, "binutils"));
+  return {};
+}
+
 Result<std::vector<std::byte>> link_library(const LibraryParts& parts) {
   CLEAVE_TRY(const std::string archive, runtime_archive());
   CLEAVE_CHECK(check_archives());

@@ -15,6 +15,9 @@ struct LibraryParts {
   std::vector<std::string> exported;  // symbols
 };
 
+// Whether link_library finds what it needs. Error (unsupported): with the package.
+Status check_link_tools();
+
 // The bytes of the library. Errors: Unsupported, with the package, for what this machine lacks to
 // link it; bug: what the linker says.
 Result<std::vector<std::byte>> link_library(const LibraryParts& parts);
