@@ -64,7 +64,8 @@ DoctorCheck linker() {
 // Generated kernels, products, attention and a convolution, each call against the oracle.
 constexpr const char* small_network = R"(
 graph @main(%x: input f32[2,3,9,9], %w: param f32[4,3,3,3], %p: param f32[49,17]) {
-  %c = convolution(%x, %w; stride=[1,1], padding=[0,0], dilation=[1,1], transposed=false, output_padding=[0,0], groups=1)
+  %c = convolution(%x, %w; stride=[1,1], padding=[0,0], dilation=[1,1], transposed=false,
+                   output_padding=[0,0], groups=1)
   %v = view(%c; size=[8,49])
   %g = gelu(%v)
   %m = mm(%g, %p)

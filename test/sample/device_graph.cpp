@@ -55,8 +55,7 @@ Result<Graph> moved(const Graph& g, Device device, Moved& done) {
     for (uint32_t k = 0; k < node.output_count; ++k) spec.names.push_back(g.name(node.out(k)));
     CLEAVE_TRY(const NodeId made, out.add_node(std::move(spec)));
     for (uint32_t k = 0; k < node.output_count; ++k) {
-      CLEAVE_TRY(map[node.out(k).v],
-                 converted(out, out.node(made).out(k), g.type(node.out(k))));
+      CLEAVE_TRY(map[node.out(k).v], converted(out, out.node(made).out(k), g.type(node.out(k))));
       if (const auto& strides = g.type(node.out(k)).strides)
         out.set_strides(map[node.out(k).v], strides);
     }
