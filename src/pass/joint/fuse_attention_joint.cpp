@@ -85,11 +85,11 @@ Result<std::vector<Rule>> rules_for(const Graph& g, const OpRegistry& ops) {
     if (!alone.ok() || !seen.insert(print(*alone)).second) continue;
     Result<Graph> other = replacement_of(*alone, ops);
     if (!other.ok()) continue;
-    Result<Rule> rule = rule_of({fmt::format("attention {}", rules.size()),
-                                 *std::move(alone),
-                                 *std::move(other),
-                                 {.derive = [&ops](const Graph& f) { return make_joint(f, ops); },
-                                 .rounds = true}});
+    Result<Rule> rule = rule_of(
+        {fmt::format("attention {}", rules.size()),
+         *std::move(alone),
+         *std::move(other),
+         {.derive = [&ops](const Graph& f) { return make_joint(f, ops); }, .rounds = true}});
     if (rule.ok()) rules.push_back(*std::move(rule));
   }
   return rules;
