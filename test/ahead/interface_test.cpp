@@ -213,7 +213,7 @@ TEST(Interface, a_library_that_is_unloaded_leaves_no_memory) {
   held_after_use();
   const size_t before = held_after_use();
   for (int i = 0; i < 3; ++i) held_after_use();
-  EXPECT_EQ(held_after_use(), before);
+  EXPECT_LE(held_after_use(), before);  // threads that end meanwhile give memory back
 }
 
 Operator with_c_text() {
