@@ -5,7 +5,9 @@
 #include "ir/subgraph.h"
 #include "lower/fuse_calls.h"
 #include "lower/fuse_groups.h"
+#include "lower/fuse_returned.h"
 #include "lower/fuse_rewrite.h"
+#include "lower/fuse_split.h"
 
 namespace cleave {
 namespace {
@@ -25,8 +27,11 @@ Status fuse_calls(Graph& graph, const OpRegistry& ops, const FuseCosts& costs) {
   std::set<std::string> taken = {graph.name()};
   collect_graph_names(graph, taken);
   const auto fuse_one = [&](Graph& g) -> Status {
+    CLEAVE_CHECK(copy_returned_views(g, ops));
     const FuseCalls calls = describe_calls(g, costs);
-    return rewrite_groups(g, calls, group_calls(g, calls, costs), *fused, taken);
+    FuseGroups groups = group_calls(g, calls, costs);
+    split_groups(g, calls, groups);
+    return rewrite_groups(g, calls, groups, *fused, taken);
   };
   CLEAVE_CHECK(rewrite_subgraphs(graph, [&](Graph& sub) -> Result<bool> {
     CLEAVE_CHECK(fuse_one(sub));

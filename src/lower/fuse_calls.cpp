@@ -1,6 +1,7 @@
 #include "lower/fuse_calls.h"
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 #include "loop/lower_rule.h"
@@ -70,6 +71,7 @@ class Describer {
       const ValueId sized = c.kind == Kind::fold ? node.inputs[0] : node.out(0);
       if (c.is_fusible()) c.elements = numel_of(static_shape(g_.type(sized)));
     }
+    find_homes();
     for (const NodeId n : out_.order) {
       FuseCall& c = call(n);
       find_reads(n);
@@ -83,20 +85,55 @@ class Describer {
   }
 
  private:
+  // The call that all readers of a call are computed with, directly or through views and others
+  // that are; invalid: there are several, or one that isn't fused.
+  struct Home {
+    NodeId at;
+    bool is_reordered = false;  // reads it, or some of them, in another order
+  };
+
   FuseCall& call(NodeId n) { return out_.by_node[n.v]; }
+  void find_homes();
+  Home home_among_readers(NodeId n) const;
   void find_reads(NodeId n);
   // Whether it is computed wherever it is read: few flops, and operands that are hardly larger than
   // the result.
   bool is_cheap(NodeId n) const;
   bool every_reader_inlines(ValueId v) const;
   // Whether it is computed in the group of its only reader, which reads it directly or through
-  // views.
+  // views; or in its home, which reads it in another order, so that they can't be in one group.
   bool waits(NodeId n) const;
 
   const Graph& g_;
   const FuseCosts& costs_;
   FuseCalls out_;
+  std::vector<Home> homes_;  // by node
 };
+
+void Describer::find_homes() {
+  homes_.resize(g_.node_capacity());
+  for (const NodeId n : std::views::reverse(out_.order))
+    if (const Kind k = out_[n].kind; k == Kind::view || k == Kind::elementwise)
+      homes_[n.v] = home_among_readers(n);
+}
+
+Describer::Home Describer::home_among_readers(NodeId n) const {
+  const Node& node = g_.node(n);
+  const ValueId y = node.out(0);
+  if (node.output_count != 1 || out_.returned[y.v]) return {};
+  Home out;
+  for (const Use& u : g_.uses(y)) {
+    const FuseCall& reader = out_[u.node];
+    Home of_reader = homes_[u.node.v];
+    if (!reader.is_fusible() || (reader.kind == Kind::view && !of_reader.at.valid())) return {};
+    if (!of_reader.at.valid()) of_reader.at = u.node;
+    if (out.at.valid() && out.at != of_reader.at) return {};
+    out.at = of_reader.at;
+    out.is_reordered |= of_reader.is_reordered;
+  }
+  if (out_[n].kind == Kind::view && out.at.valid() && !keeps_order(g_, n)) out.is_reordered = true;
+  return out;
+}
 
 void Describer::find_reads(NodeId n) {
   FuseCall& c = call(n);
@@ -156,6 +193,11 @@ bool Describer::waits(NodeId n) const {
   const Node& node = g_.node(n);
   const FuseCall& c = out_[n];
   if (node.output_count != 1 || c.through > fuse_cost::max_waiting) return false;
+  const auto may_wait_for = [&](const FuseCall& reader) {
+    return reader.kernels_before - c.kernels_before <= fuse_cost::max_kernel_distance &&
+           costs_.is_worth_repeating(c.flops, c.elements, reader.elements);
+  };
+  if (const Home& home = homes_[n.v]; home.is_reordered && may_wait_for(out_[home.at])) return true;
   ValueId v = node.out(0);
   for (;;) {
     if (out_.returned[v.v] || g_.use_count(v) != 1) return false;
@@ -167,8 +209,7 @@ bool Describer::waits(NodeId n) const {
       v = g_.node(u).out(0);
       continue;
     }
-    return reader.kernels_before - c.kernels_before <= fuse_cost::max_kernel_distance &&
-           costs_.is_worth_repeating(c.flops, c.elements, reader.elements);
+    return may_wait_for(reader);
   }
 }
 

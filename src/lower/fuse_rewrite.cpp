@@ -1,51 +1,14 @@
 #include "lower/fuse_rewrite.h"
 
 #include <algorithm>
-#include <map>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "ir/edit.h"
+#include "lower/fuse_body.h"
 #include "schedule/group_check.h"
 
 namespace cleave {
 namespace {
-
-// The body of a group's `fused` call.
-struct Body {
-  std::vector<NodeId> nodes;  // inlined calls and views too
-  size_t kernels = 0;         // without the views
-  std::vector<ValueId> operands, results;
-};
-
-Body body_of(const Graph& g, const FuseCalls& calls, const FuseGroups& groups, int32_t group) {
-  Body out;
-  std::map<int64_t, NodeId> nodes;
-  std::unordered_set<uint32_t> inside;
-  std::vector<NodeId> open = groups.all[group].nodes;
-  while (!open.empty()) {
-    const NodeId n = open.back();
-    open.pop_back();
-    if (!nodes.emplace(calls[n].position, n).second) continue;
-    inside.insert(n.v);
-    for (const ValueId v : g.node(n).inputs)
-      if (v.valid())
-        if (const FuseCall* maker = calls.maker_of(g, v); maker && maker->is_through())
-          open.push_back(g.value(v).def);
-  }
-  for (const auto& [position, n] : nodes) {
-    out.nodes.push_back(n);
-    out.kernels += calls[n].kind != FuseCall::Kind::view;
-    for (const ValueId v : g.node(n).inputs)
-      if (v.valid() && !(g.value(v).def.valid() && inside.contains(g.value(v).def.v)))
-        add_once(out.operands, v);
-  }
-  for (const NodeId n : groups.all[group].nodes)
-    for (uint32_t k = 0; k < g.node(n).output_count; ++k)
-      if (const ValueId v = g.node(n).out(k); is_read_outside(g, calls, groups, v, group))
-        out.results.push_back(v);
-  return out;
-}
 
 // The groups that are fused, in the order in which they run.
 std::vector<int32_t> by_position(const FuseCalls& calls, const FuseGroups& groups) {
@@ -105,7 +68,7 @@ class Rewriter {
   Status run() {
     // The old calls stay until all groups are written.
     for (const int32_t group : by_position(calls_, groups_)) {
-      const Body body = body_of(g_, calls_, groups_, group);
+      const FuseBody body = body_of(g_, calls_, groups_, group);
       if (body.kernels < 2 || body.results.empty()) continue;
       if (!check_group(g_, body.nodes, body.results).ok()) continue;
       CLEAVE_CHECK(write(groups_.all[group], body));
@@ -123,7 +86,7 @@ class Rewriter {
   }
 
  private:
-  Status write(const FuseGroup& group, const Body& body) {
+  Status write(const FuseGroup& group, const FuseBody& body) {
     Graph inner(fresh_name(g_.name(body.results[0])));
     std::unordered_map<uint32_t, ValueId> map;
     NodeSpec spec;

@@ -1,5 +1,5 @@
 // Which calls become one kernel, and that they compute the same as unfused.
-// tests: fuse_rewrite.cpp
+// tests: fuse_rewrite.cpp fuse_split.cpp fuse_returned.cpp fuse_body.cpp
 // tests: drop_copies.cpp
 #include "lower/fuse.h"
 
@@ -153,6 +153,31 @@ TEST(Fuse, a_long_chain_comes_through) {
   text += fmt::format("  return %v{}\n}}\n", links);
   const Calls calls = fused_calls(text);
   EXPECT_EQ(std::count(calls.begin(), calls.end(), "mm"), links / 3);
+}
+
+// %w reads %m in another row than it was reduced in: the others stay one kernel.
+TEST(Fuse, what_cannot_be_one_kernel_is_split) {
+  EXPECT_EQ(fused_calls("graph @g(%x: input f32[12,12,12,8], %y: input f32[12,12,12,8]) {\n"
+                        "  %m = amax(%x; dim=[2])\n  %d = sub(%x, %y)\n  %p = gt(%y; other=0)\n"
+                        "  %w = where(%p, %y, %m)\n  %a = sin(%d)\n  %b = sin(%w)\n"
+                        "  return %a, %b\n}\n"),
+            (Calls{"fused 3", "fused 3"}));
+}
+
+TEST(Fuse, a_returned_view_is_written_at_once) {
+  const std::string head =
+      "graph @g(%x: input f32[8,20,12], %t: input f32[20,12,8]) {\n"
+      "  %p = permute(%x; dims=[1,2,0])\n  %s = sin(%p)\n"
+      "  %m = mul(%t, %s)\n";
+  EXPECT_EQ(fused_calls(head + "  %y = permute(%m; dims=[2,0,1])\n  return %y\n}\n"),
+            Calls{"fused 5"});
+  // Through what reads it twice.
+  EXPECT_EQ(fused_calls(head + "  %d = add(%m, %m)\n  %y = permute(%d; dims=[2,0,1])\n"
+                               "  return %y\n}\n"),
+            Calls{"fused 6"});
+  // What is read elsewhere too is made once.
+  EXPECT_EQ(fused_calls(head + "  %y = permute(%m; dims=[2,0,1])\n  return %y, %m\n}\n"),
+            (Calls{"fused 3", "permute"}));
 }
 
 }  // namespace

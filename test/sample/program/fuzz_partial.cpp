@@ -199,14 +199,18 @@ class Apart {
     const Agreement a = value_or_throw(compare_with_oracle(g, in, out, Narrowing::may_be_dropped));
     return a.difference.empty() ? "" : fmt::format("{}: return {}, {}", what, a.at, a.difference);
   }
-  // Whether anything was changed: another number, far off.
+  // Whether anything was changed: another number, far off, beside the largest one too, to which
+  // errors are relative.
   static bool plant(HostTensor& t) {
     bool any = false;
+    double largest = 1;
+    for (int64_t k = 0; k < t.numel(); ++k)
+      if (const double x = std::abs(t.number(k)); std::isfinite(x)) largest = std::max(largest, x);
     for (int64_t k = 0; k < t.numel(); ++k) {
       const double x = t.number(k);
       if (!std::isfinite(x) || std::abs(x) > 1e3) continue;
       t.set_number(k, t.dtype() == DType::boolean ? 1 - x
-                      : is_floating(t.dtype())    ? x + 1e4
+                      : is_floating(t.dtype())    ? x + 1e4 * largest
                       : x == 0                    ? 1
                                                   : 0);
       any = true;
