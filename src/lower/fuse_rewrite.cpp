@@ -5,7 +5,6 @@
 
 #include "ir/edit.h"
 #include "lower/fuse_body.h"
-#include "schedule/group_check.h"
 
 namespace cleave {
 namespace {
@@ -70,7 +69,6 @@ class Rewriter {
     for (const int32_t group : by_position(calls_, groups_)) {
       const FuseBody body = body_of(g_, calls_, groups_, group);
       if (body.kernels < 2 || body.results.empty()) continue;
-      if (!check_group(g_, body.nodes, body.results).ok()) continue;
       CLEAVE_CHECK(write(groups_.all[group], body));
     }
     std::vector<std::string> names;
