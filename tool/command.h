@@ -42,6 +42,7 @@ Command opt_command();
 Command train_command();
 Command tune_command();
 Command cache_command();
+Command report_command();
 
 // In the order in which help lists them.
 std::vector<Command> all_commands();

@@ -1,5 +1,8 @@
 #include "tool/kernel_times.h"
 
+#include <algorithm>
+#include <chrono>
+
 #include "exec/executable.h"
 #include "interp/array_memory.h"
 #include "ir/strides.h"
@@ -27,16 +30,25 @@ Result<KernelTimes> time_kernels(const Graph& g, const OpRegistry& ops, StageOpt
   }
   CLEAVE_CHECK(instance->run());  // warm-up: touches the memory, loads the code
   instance->profile_kernels(true);
+  std::vector<double> run_us;
   for (int k = 0; k < runs; ++k) {
     for (size_t i = 0; i < inputs.size(); ++i) fill(i);
+    const auto begin = std::chrono::steady_clock::now();
     CLEAVE_CHECK(instance->run());
+    run_us.push_back(
+        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin)
+            .count());
   }
+  std::ranges::sort(run_us);
   KernelTimes out;
+  out.compiled = program->report();
+  out.run_us = run_us.empty() ? 0 : run_us[run_us.size() / 2];
   out.copy_bytes_per_us = runtime::copy_bytes_per_us(*options.executor);
   for (StepTime& s : instance->step_times())
     if (s.kind != "jump")
       out.kernels.push_back(
-          {std::move(s.name), std::move(s.kind), s.bytes, static_cast<double>(s.ns) / 1e3 / runs});
+          {std::move(s.name), std::move(s.kind), s.bytes,
+           runs > 0 ? static_cast<double>(s.ns) / 1e3 / runs : 0});
   return out;
 }
 

@@ -15,7 +15,7 @@ std::vector<Command> all_commands() {
           grad_command(),  partition_command(), frontier_command(), remat_command(),
           plan_command(),  compile_command(),   build_command(),    lower_command(),
           draw_command(),  kernels_command(),   opt_command(),      train_command(),
-          tune_command(),  cache_command()};
+          tune_command(),  cache_command(),     report_command()};
 }
 
 namespace {

@@ -61,7 +61,10 @@ Status check(const TrainArguments& o) {
   for (const auto& [name, path] : {std::pair("--out", &o.out), std::pair("--save-init", &o.init)})
     if (*path == "-") return user_error("{} -: a checkpoint needs a file", name);
   return check_files({{"--text", o.text}, {"--resume", o.resume, true}},
-                     {{"--out", o.out}, {"--save-init", o.init}},
+                     {{"--out", o.out},
+                      {"--save-init", o.init},
+                      {"--save-graph", o.graph},
+                      {"--trace", o.trace.path}},
                      o.json ? Stdout::json : Stdout::free);
 }
 
@@ -139,12 +142,15 @@ class Trainer {
     CLEAVE_CHECK(compile_step());
     if (!o_.resume.empty()) CLEAVE_CHECK(resume(o_, data_, step_->store()));
     if (!o_.init.empty()) save_checkpoint(o_.init, step_->store(), identity(o_, data_));
+    if (!o_.graph.empty())
+      CLEAVE_CHECK(write_text(o_.graph, aot_module(model_, loss(), specs_).joint_graph().text()));
     describe();
     CLEAVE_CHECK(check_stdout());
     InterruptGuard guard;
     CLEAVE_CHECK(steps());
     if (!o_.out.empty()) save_checkpoint(o_.out, step_->store(), identity(o_, data_));
     const double val_loss = validate();
+    CLEAVE_CHECK(o_.trace.write());
     return finish(val_loss);
   }
 
@@ -345,6 +351,7 @@ class Trainer {
 Status train(TrainArguments o) {
   CLEAVE_CHECK(check(o));
   CLEAVE_TRY(CompileOptions compile, compile_options(o));
+  o.trace.watch(compile);
   CLEAVE_TRY(TextData data, TextData::open(o.text, o.shape.context));
   CLEAVE_CHECK(check_writable(o.out));
   CLEAVE_CHECK(check_writable(o.init));

@@ -1,0 +1,66 @@
+#include "inspect/module_drawing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "inspect/axis.h"
+#include "inspect/layered_boxes.h"
+
+namespace cleave {
+namespace {
+
+constexpr double margin = 30, head = 20;
+constexpr std::array<std::string_view, 6> shades = {"#f4f7fb", "#e2ebf6", "#cbdcf0",
+                                                    "#b0cbe9", "#93b8e0", "#74a3d6"};
+
+std::string_view shade_of(const std::vector<double>& weight, size_t k) {
+  if (k >= weight.size()) return shades[1];
+  const auto at = static_cast<size_t>(weight[k] * static_cast<double>(shades.size()));
+  return shades[std::min(at, shades.size() - 1)];
+}
+
+std::vector<Drawn> boxes_of(const CallGroups& groups, const std::vector<double>& weight) {
+  std::vector<Drawn> out;
+  for (size_t k = 0; k < groups.groups.size(); ++k) {
+    const CallGroup& g = groups.groups[k];
+    Drawn d{.name = group_title(groups.by, g.name),
+            .kind = fmt::format("{} calls{}", g.calls.size(),
+                                g.late > 0 ? fmt::format(", {} late", g.late) : ""),
+            .details = {},
+            .fill = shade_of(weight, k)};
+    if (g.parameter_bytes > 0) d.details.push_back(bytes_text(g.parameter_bytes));
+    for (const size_t r : g.reads)
+      if (r < k) d.reads.push_back(r);
+    out.push_back(std::move(d));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string group_title(GroupBy by, const std::string& name) {
+  if (!name.empty()) return name;
+  return by == GroupBy::module ? "(model)" : by == GroupBy::line ? "(no line)" : "(none)";
+}
+
+std::string module_drawing(const CallGroups& groups, const std::vector<double>& weight) {
+  LayeredBoxes drawing(boxes_of(groups, weight));
+  drawing.set_layers();
+  const double width = drawing.place(margin);
+  Svg svg(width + 2 * margin, head + drawing.row_height() * drawing.layers());
+  drawing.draw_edges(svg, head);
+  for (size_t k = 0; k < groups.groups.size(); ++k)
+    for (const size_t r : groups.groups[k].reads) {
+      if (r < k) continue;
+      const Point from = drawing.top_of(drawing.items()[r], head);
+      const Point to = drawing.top_of(drawing.items()[k], head);
+      svg.line(from, {to.first, to.second + drawing.box_height()}, {"#d0a060", 1, "4 4"});
+    }
+  drawing.draw_boxes(svg, head);
+  return svg.finish();
+}
+
+}  // namespace cleave

@@ -1,0 +1,127 @@
+// The graph by module, and each module's calls as a drawing.
+#include <algorithm>
+#include <map>
+
+#include "inspect/axis.h"
+#include "inspect/graph_drawing.h"
+#include "inspect/layered_drawing.h"
+#include "inspect/module_drawing.h"
+#include "inspect/report.h"
+
+namespace cleave {
+namespace {
+
+constexpr size_t most_drawn = 1500;  // calls, in all drawings of groups together
+
+std::string_view name_of(GroupBy by) {
+  switch (by) {
+    case GroupBy::module: return "module";
+    case GroupBy::line: return "source line";
+    case GroupBy::op: return "operator";
+  }
+  return "";
+}
+
+// The measured time of each group's kernels, by the values that they are named after; of those
+// that no call of the graph has, last.
+std::vector<double> times_of(const ReportData& data) {
+  const Graph& g = *data.graph;
+  std::vector<size_t> group(g.node_capacity());
+  for (size_t k = 0; k < data.groups.groups.size(); ++k)
+    for (const NodeId n : data.groups.groups[k].calls) group[n.v] = k;
+  std::vector<double> out(data.groups.groups.size() + 1);
+  for (const ReportKernel& k : data.kernels) {
+    const ValueId v = g.find(k.name);
+    const NodeId def = v.valid() ? g.value(v).def : NodeId{};
+    out[def.valid() ? group[def.v] : out.size() - 1] += k.us.value_or(0);
+  }
+  return out;
+}
+
+std::string operators_of(const Graph& g, const std::vector<NodeId>& calls) {
+  std::map<std::string, int64_t> count;
+  for (const NodeId n : calls) ++count[g.node(n).op->name];
+  std::vector<std::pair<int64_t, std::string>> order;
+  for (const auto& [op, n] : count) order.emplace_back(-n, op);
+  std::ranges::sort(order);
+  std::string out;
+  for (size_t k = 0; k < order.size() && k < 8; ++k)
+    out += fmt::format("{}{} {}", k == 0 ? "" : ", ", order[k].second, -order[k].first);
+  return order.size() > 8 ? out + fmt::format(", {} more", order.size() - 8) : out;
+}
+
+std::string drawing_of(const Graph& g, const std::vector<NodeId>& calls) {
+  const bool lines =
+      std::ranges::any_of(calls, [&](NodeId n) { return g.node(n).loc.file != 0; });
+  LayeredDrawing drawing(g, {.types = true, .sources = lines, .calls = calls});
+  drawing.set_layers_from_inputs();
+  constexpr double margin = 20;
+  const double width = drawing.place(margin);
+  Svg svg(width + 2 * margin, margin + drawing.row_height() * drawing.layers());
+  drawing.draw_edges(svg, margin);
+  drawing.draw_boxes(svg, margin);
+  return html_drawing(svg.finish());
+}
+
+void add_table(HtmlPage& page, const ReportData& data, const std::vector<double>& us) {
+  const Graph& g = *data.graph;
+  double sum = 0;
+  for (const double t : us) sum += t;
+  std::vector<Column> columns = {{std::string(name_of(data.groups.by)), Cell::name},
+                                 {"calls", Cell::number},
+                                 {"forward", Cell::number},
+                                 {"after it", Cell::number},
+                                 {"parameters", Cell::number}};
+  if (sum > 0) columns.push_back({"kernels' time", Cell::bar});
+  columns.push_back({"operators"});
+  HtmlTable table(std::move(columns));
+  for (size_t k = 0; k < data.groups.groups.size(); ++k) {
+    const CallGroup& group = data.groups.groups[k];
+    const auto calls = std::ssize(group.calls);
+    std::vector<std::string> cells = {
+        group_title(data.groups.by, group.name), fmt::format("{}", calls),
+        fmt::format("{}", calls - group.late), fmt::format("{}", group.late),
+        group.parameter_bytes > 0 ? bytes_text(group.parameter_bytes) : ""};
+    if (sum > 0) cells.push_back(fmt::format("{:.1f} us", us[k]));
+    cells.push_back(operators_of(g, group.calls));
+    table.row(cells, sum > 0 ? us[k] / sum : 0);
+  }
+  if (us.back() > 0)
+    table.row({"(made by passes)", "", "", "", "", fmt::format("{:.1f} us", us.back()), ""},
+              us.back() / sum);
+  page.add(table.finish(60));
+}
+
+}  // namespace
+
+void add_modules(HtmlPage& page, const ReportData& data) {
+  const Graph& g = *data.graph;
+  page.section("graph", fmt::format("Graph by {}", name_of(data.groups.by)));
+  page.note(data.groups.by == GroupBy::module
+                ? "Modules are read off the names of the parameters; a call that reads none belongs "
+                  "around the module of its last operand. The curves are values of the forward; late "
+                  "calls are those of the backward and of the optimizer."
+                : "No parameter's name is a path of modules.");
+  const std::vector<double> us = times_of(data);
+  std::vector<double> weight;
+  const double most = *std::ranges::max_element(us);
+  if (most > 0)
+    for (size_t k = 0; k + 1 < us.size(); ++k) weight.push_back(us[k] / most);
+  if (!data.groups.groups.empty()) page.add(html_drawing(module_drawing(data.groups, weight)));
+  if (most > 0) page.note("The darker a box, the more time its kernels took.");
+  add_table(page, data, us);
+  page.heading("Calls");
+  size_t drawn = 0;
+  for (const CallGroup& group : data.groups.groups) {
+    const std::string title = fmt::format("{}: {} calls", group_title(data.groups.by, group.name),
+                                          group.calls.size());
+    if (group.calls.size() > largest_graph_drawing || drawn + group.calls.size() > most_drawn) {
+      page.note(title + ", too many to draw; `cleave draw -o NAME.dot` writes any number");
+      continue;
+    }
+    drawn += group.calls.size();
+    page.add(html_details(title, drawing_of(g, group.calls)));
+  }
+}
+
+}  // namespace cleave
