@@ -104,8 +104,7 @@ void CutOptions::add_to(OptionList& options) {
   options.option("--saved-bytes", saved_bytes,
                  "exact: the cheapest cut that saves at most so much (64MiB)");
   options.option("--solver", solver, "pytorch: of the knapsack: dp, greedy, ilp");
-  options.option("--estimator", estimator,
-                 "pytorch: of time: flops, testing, profile (measured)");
+  options.option("--estimator", estimator, "pytorch: of time: flops, testing, profile (measured)");
   rules.add_to(options);
 }
 
@@ -126,9 +125,7 @@ Status CutOptions::check() const {
 
 Result<PytorchOptions> CutOptions::pytorch() const {
   PytorchOptions options;
-  if (!budget.empty() && mode == "pytorch") {
-    CLEAVE_TRY(options.budget, pytorch_budget(budget));
-  }
+  if (!budget.empty() && mode == "pytorch") { CLEAVE_TRY(options.budget, pytorch_budget(budget)); }
   CLEAVE_TRY(options.solver, choice<KnapsackSolver>("--solver", solver,
                                                     {{"dp", KnapsackSolver::dp},
                                                      {"greedy", KnapsackSolver::greedy},
@@ -169,10 +166,11 @@ Result<FoundCut> find_cut(const CutOptions& o, Graph& joint, const OpRegistry& o
 
 std::vector<ReasonCount> reasons_of(const FoundCut& cut) {
   if (cut.explanation.empty()) return count_reasons(cut.partition);
-  // The reasons for prices name a number each.
+  // The reasons of prices name a number each.
   Partition by_rule;
   for (const ValueExplanation& e : cut.explanation) {
-    const std::string why = "; " + e.reason.substr(0, e.reason.find(": a byte"));
+    const bool by_price = e.reason.find("price: a byte") != std::string::npos;
+    const std::string why = "; " + (by_price ? "the price of a byte" : e.reason);
     if (e.fate == Fate::saved)
       by_rule.saved.push_back({e.name, e.bytes, false, why});
     else if (e.fate == Fate::recomputed)

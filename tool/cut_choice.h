@@ -24,7 +24,7 @@ struct FoundCut {
   Partition partition;
   std::optional<int64_t> planned_peak, lower_bound, budget;
   int64_t cost_ns = 0;
-  double solve_ms = 0;  // without explaining
+  double solve_ms = 0;                             // without explaining
   std::vector<ValueExplanation> explanation = {};  // of mode exact, if it is asked for
   std::optional<PytorchAccount> account = {};      // of mode pytorch
 };

@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "cleave/report.h"
+#include "cleave/timeline.h"
 #include "compile/stage_options.h"
 #include "ir/graph.h"
 #include "ir/op_def.h"
@@ -28,9 +29,9 @@ struct KernelTimes {
   }
 };
 
-// Compiles a static graph and runs it `runs` times with random inputs. Errors: those of compiling
-// and running.
+// Compiles a static graph and runs it `runs` times with random inputs; with a timeline it watches
+// the compilation, and two more runs on its executor. Errors: those of compiling and running.
 Result<KernelTimes> time_kernels(const Graph& g, const OpRegistry& ops, StageOptions options,
-                                 int runs);
+                                 int runs, const Timeline* timeline = nullptr);
 
 }  // namespace cleave::tool

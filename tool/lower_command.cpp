@@ -33,8 +33,8 @@ void watch_regions(PartialOptions& options, Timeline& timeline) {
   options.span = [timeline](const std::string& tag, double ms) mutable {
     const auto end = Timeline::Clock::now();
     const auto took = std::chrono::duration<double, std::milli>(ms);
-    timeline.add(tag, "region",
-                 end - std::chrono::duration_cast<Timeline::Clock::duration>(took), end);
+    timeline.add(tag, "region", end - std::chrono::duration_cast<Timeline::Clock::duration>(took),
+                 end);
   };
 }
 
@@ -110,7 +110,8 @@ Status lower(Options& o) {
   CLEAVE_TRY(PartialOptions options, partial_options(o, ops));
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   const bool runs = !o.in.empty() || o.inputs.random;
-  for (const auto& [option, path] : {std::pair("--out", &o.out), std::pair("--trace", &o.trace.path)})
+  for (const auto& [option, path] :
+       {std::pair("--out", &o.out), std::pair("--trace", &o.trace.path)})
     if (!path->empty() && !runs) return user_error("{}: expected --in or --random, too", option);
   if (runs || !o.sizes.empty()) {
     std::map<std::string, Array> given;

@@ -88,8 +88,8 @@ class PassPictures {
     std::filesystem::create_directories(folder_, error);
     if (error) return user_error("--draw {}: {}", folder_, error.message());
     ++number_;
-    CLEAVE_CHECK(write(before_, "before", pass,
-                       {.marked = changed_calls(before_, g), .mark = "#ffd6d6"}));
+    CLEAVE_CHECK(
+        write(before_, "before", pass, {.marked = changed_calls(before_, g), .mark = "#ffd6d6"}));
     CLEAVE_CHECK(write(g, "after", pass, {.marked = changed_calls(g, before_), .mark = "#b2f2bb"}));
     before_ = g;
     return {};
@@ -100,8 +100,8 @@ class PassPictures {
     shown.title = fmt::format("@{} {} {}: {} calls, {} {}", g.name(), when, pass, g.node_count(),
                               shown.marked.size(), when == std::string("after") ? "new" : "gone");
     const bool readable = g.node_count() <= largest_graph_drawing;
-    const std::string name = fmt::format("{:02}_{}_{}.{}", number_, pass, when,
-                                         readable ? "svg" : "dot");
+    const std::string name =
+        fmt::format("{:02}_{}_{}.{}", number_, pass, when, readable ? "svg" : "dot");
     return write_text((std::filesystem::path(folder_) / name).string(),
                       readable ? graph_svg(g, shown) : graph_dot(g, shown));
   }

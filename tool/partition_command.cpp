@@ -43,8 +43,7 @@ Json to_json(const std::vector<ReasonCount>& reasons) {
 
 Json to_json(const PytorchAccount& account) {
   Json bans = Json::array(), items = Json::array();
-  for (const auto& [rule, calls] : account.bans)
-    bans.push_back({{"rule", rule}, {"calls", calls}});
+  for (const auto& [rule, calls] : account.bans) bans.push_back({{"rule", rule}, {"calls", calls}});
   for (const PytorchAccount::Item& i : account.items)
     items.push_back(
         {{"name", i.name}, {"bytes", i.bytes}, {"runtime", i.runtime}, {"kept", i.kept}});
@@ -156,7 +155,8 @@ Status run(const Options& o) {
                               : o.statistics || o.json ? Explained::reasons
                                                        : Explained::no;
   Result<FoundCut> made = find_cut(o.cut, p.main, ops, compile, explained);
-  if (!made.ok() && !o.plot.empty()) return with_pictures(made.failure(), o, p.main, compile.target.rates);
+  if (!made.ok() && !o.plot.empty())
+    return with_pictures(made.failure(), o, p.main, compile.target.rates);
   CLEAVE_TRY(const FoundCut found, std::move(made));
   const Partition& cut = found.partition;
   if (!o.plot.empty()) CLEAVE_CHECK(plot(o, given, p.main, found, ops, compile));

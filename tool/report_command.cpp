@@ -26,6 +26,7 @@ namespace {
 // Beyond these many calls the searches for a frontier take longer than a page is waited for.
 constexpr size_t most_for_trades = 4000, most_for_programs = 1000;
 constexpr size_t most_groups = 120;
+constexpr int64_t most_spans = 100'000;
 
 struct Options {
   std::string graph, out, by;
@@ -60,8 +61,8 @@ class Reporter {
     data_.left_out.push_back(fmt::format("{}: {}", what, why.message));
   }
   void leave_out(const std::string& what, size_t most) {
-    data_.left_out.push_back(fmt::format("{}: the graph has {} calls, more than {}", what,
-                                         graph_.node_count(), most));
+    data_.left_out.push_back(
+        fmt::format("{}: the graph has {} calls, more than {}", what, graph_.node_count(), most));
   }
 
   Status group() {
@@ -100,8 +101,7 @@ class Reporter {
     out.account = cut_->account;
     if (graph_.node_count() > most_for_trades) {
       leave_out("the frontier of cuts", most_for_trades);
-    } else if (Result<std::vector<TradeLine>> lines =
-                   trade_lines(graph_, {}, stages_.target.rates);
+    } else if (Result<std::vector<TradeLine>> lines = trade_lines(graph_, {}, stages_.target.rates);
                lines.ok()) {
       out.trades = std::move(*lines);
       out.trades.push_back(chosen_trade(joint, cut_->partition, stages_.target.rates));
@@ -127,7 +127,9 @@ class Reporter {
     }
     CLEAVE_CHECK(programs(g, options));
     if (o_.runs > 0) {
-      CLEAVE_TRY(const KernelTimes times, time_kernels(g, ops_, options, o_.runs));
+      const Timeline timeline(options.executor, most_spans);
+      CLEAVE_TRY(const KernelTimes times, time_kernels(g, ops_, options, o_.runs, &timeline));
+      data_.spans = timeline.spans();
       data_.compiled = times.compiled;
       data_.copy_bytes_per_us = times.copy_bytes_per_us;
       data_.run_us = times.run_us;
@@ -161,10 +163,8 @@ class Reporter {
                                .us = {}});
     }
     data_.memory = program_memory(planned, g);
-    if (options.memory_budget.given())
-      data_.budget = options.memory_budget.bytes(data_.program_trades.empty()
-                                                     ? planned.peak_bytes()
-                                                     : data_.program_trades[0].peak_bytes);
+    if (options.memory_budget.given() && peak_without_budget_)
+      data_.budget = options.memory_budget.bytes(*peak_without_budget_);
     return {};
   }
 
@@ -181,6 +181,7 @@ class Reporter {
     CLEAVE_TRY(BudgetFamily family,
                BudgetFamily::make(g, planner, kind == ProgramKind::step ? 1 : 0));
     CLEAVE_TRY(const std::vector<BudgetFamily::Trade> trades, family.trades());
+    CLEAVE_TRY(peak_without_budget_, family.peak_without_budget());
     for (const BudgetFamily::Trade& t : trades)
       data_.program_trades.push_back({t.peak_bytes, t.recompute_ns});
     return {};
@@ -191,6 +192,7 @@ class Reporter {
   const StageOptions stages_;
   const Graph graph_;
   std::optional<FoundCut> cut_;
+  std::optional<int64_t> peak_without_budget_;  // what a percentage counts from
   ReportData data_;
 };
 
@@ -223,8 +225,7 @@ Json to_json(const ReportData& data, size_t bytes) {
               {"outside", std::move(outside)},
               {"warnings", std::move(warnings)},
               {"left_out", std::move(left_out)}};
-  out["planned_peak_bytes"] =
-      data.memory ? Json(data.memory->profile.planned_peak) : Json();
+  out["planned_peak_bytes"] = data.memory ? Json(data.memory->profile.planned_peak) : Json();
   out["saved_activation_bytes"] =
       data.cut ? Json(data.cut->partition->saved_activation_bytes) : Json();
   return out;
@@ -243,8 +244,8 @@ Status check(const Options& o) {
 
 Status report(const Options& o) {
   CLEAVE_CHECK(check(o));
-  CLEAVE_CHECK(check_files({{"GRAPH", o.graph}}, {{"-o", o.out}},
-                           o.json ? Stdout::json : Stdout::free));
+  CLEAVE_CHECK(
+      check_files({{"GRAPH", o.graph}}, {{"-o", o.out}}, o.json ? Stdout::json : Stdout::free));
   StageOptions stages;
   CLEAVE_TRY(stages.target, o.runs > 0 ? o.target.runnable() : o.target.target());
   CLEAVE_TRY(stages.executor, runtime::start_threads(o.threads));

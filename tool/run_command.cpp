@@ -204,7 +204,8 @@ Result<Graph> cut_as_pytorch(Graph joint, const OpRegistry& ops, const Options& 
 Status run(Options& o) {
   CLEAVE_CHECK(check_options(o));
   CLEAVE_TRY(const Target target, o.target.runnable());
-  CLEAVE_CHECK(check_files({{"GRAPH", o.graph}, {"--in", o.in}}, {{"--out", o.out}, {"--trace", o.trace.path}},
+  CLEAVE_CHECK(check_files({{"GRAPH", o.graph}, {"--in", o.in}},
+                           {{"--out", o.out}, {"--trace", o.trace.path}},
                            o.json ? Stdout::json : Stdout::free));
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
@@ -224,8 +225,9 @@ Status run(Options& o) {
   if (o.mode == "pytorch") { CLEAVE_TRY(p.main, cut_as_pytorch(std::move(p.main), ops, o)); }
   CLEAVE_TRY(Arrays inputs, complete_inputs(p.main, given, o.inputs));
   RunReport report;
-  CLEAVE_TRY(Arrays results, o.engine == "compiled" ? run_compiled(p.main, ops, inputs, o, options, report)
-                                                    : run_reference(p.main, inputs, o, report));
+  CLEAVE_TRY(Arrays results, o.engine == "compiled"
+                                 ? run_compiled(p.main, ops, inputs, o, options, report)
+                                 : run_reference(p.main, inputs, o, report));
   std::map<std::string, Array> named;
   for (size_t k = 0; k < results.size(); ++k) {
     const Return& r = p.main.returns()[k];

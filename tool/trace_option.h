@@ -13,7 +13,8 @@ class TraceOption {
 
   void add_to(OptionList& options) {
     options.option("--trace", path,
-                   "a file for ui.perfetto.dev: when each stage, run, step and thread ran (.json)");
+                   "when each stage, run, step and thread ran: NAME.json for ui.perfetto.dev, or "
+                   "NAME.svg, a picture of the last run");
   }
   // Programs with these options, which have an executor, and the stages that make them are watched.
   void watch(CompileOptions& options) {
@@ -24,7 +25,8 @@ class TraceOption {
   }
   // Null where nothing is watched.
   Timeline* timeline() { return timeline_ ? &*timeline_ : nullptr; }
-  Status write() const { return timeline_ ? write_text(path, timeline_->text()) : Status(); }
+  // NAME.svg is a picture of the last run.
+  Status write() const;
 
  private:
   std::optional<Timeline> timeline_;

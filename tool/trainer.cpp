@@ -205,6 +205,7 @@ class Trainer {
     const int64_t first = step_->steps();
     auto begin = Clock::now();
     for (int64_t i = first; i < o_.steps; ++i) {
+      const auto step_began = Clock::now();
       data_.train_batch(o_.seed, i, batch_);
       step_->set_learning_rate(learning_rate(o_, i));
       const bool measured = i == first + 1 || (i == first && i + 1 == o_.steps);
@@ -217,6 +218,8 @@ class Trainer {
         allocations_ = seen.allocations;
         peak_bytes_ = step_->measured_peak_bytes() + seen.peak_live_bytes;
       }
+      if (Timeline* timeline = o_.trace.timeline())
+        timeline->add(fmt::format("step {}", i), "step", step_began, Clock::now());
       const double now = std::chrono::duration<double>(Clock::now() - begin).count();
       seconds_ = now;
       const double rate = tokens * static_cast<double>(i - first + 1) / now;

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cleave/compile_observer.h"
 #include "cleave/executor.h"
@@ -44,11 +45,22 @@ class CLEAVE_API Timeline {
   void add(const std::string& name, const std::string& kind, Clock::time_point begin,
            Clock::time_point end);
 
-  int64_t spans() const;    // kept
+  struct Span {
+    std::string name;  // of the stage, the step's first value ("%h"), "run", or the host program's
+    // stage, run, step kinds as in cleave/report.h (kernel, product, ...), pieces: a thread at work
+    // on a step, or what the host program says.
+    std::string kind;
+    int thread = 0;                    // in the order in which they came
+    int pieces = 0;                    // that the thread took of a step; else 0
+    int64_t begin_ns = 0, end_ns = 0;  // since the timeline was made
+  };
+  // By thread, then by their begin, what contains others before these. To be called, as what
+  // follows, while nothing runs.
+  std::vector<Span> spans() const;
   int64_t dropped() const;  // beyond the limit
 
   // The trace event format: {"traceEvents": [{"name", "cat", "ph": "X", "ts", "dur", "pid", "tid"},
-  // ...]}, times in microseconds since the timeline was made. To be called while nothing runs.
+  // ...]}, times in microseconds since the timeline was made.
   std::string text() const;
   // Writes it, the file whole or not at all. Errors (user): those of the file system.
   void write(const std::string& path) const;

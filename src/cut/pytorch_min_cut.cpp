@@ -40,7 +40,8 @@ class MinCut {
     build();
     const auto path = flow::find_infinite_path(network_);
     if (!path) return std::nullopt;
-    flow::FailedNetwork out{.network = std::move(network_), .names = {}, .notes = {}, .path = *path};
+    flow::FailedNetwork out{
+        .network = std::move(network_), .names = {}, .notes = {}, .path = *path};
     for (int32_t n = 0; n < graph_.size(); ++n)
       for (const char* side : {" in", " out"}) {
         out.names.push_back(name_of(n) + side);

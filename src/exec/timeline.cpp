@@ -34,25 +34,25 @@ std::atomic<uint64_t> timelines_made{0};
 }  // namespace
 
 struct Timeline::State {
-  struct Span {
+  struct Slot {
     Name name = 0;
     int32_t thread = 0;
-    int32_t pieces = 0;  // 0: no pieces of a kernel
+    int32_t pieces = 0;  // 0: no pieces of a step
     int64_t begin_ns = 0, end_ns = 0;
   };
   struct Text {
     std::string name, kind;
   };
   State(std::shared_ptr<Executor> threads, int64_t limit)
-      : threads(std::move(threads)), limit(limit), slots(new Span[static_cast<size_t>(limit)]) {
+      : threads(std::move(threads)), limit(limit), slots(new Slot[static_cast<size_t>(limit)]) {
     name("run", "run");  // RunObserver::whole
     thread_ids.reserve(usual_threads);
   }
 
   Name name(std::string_view text, std::string_view kind) {
     const std::lock_guard lock(mutex);
-    const auto [at, is_new] =
-        numbers.try_emplace({std::string(text), std::string(kind)}, static_cast<Name>(texts.size()));
+    const auto [at, is_new] = numbers.try_emplace({std::string(text), std::string(kind)},
+                                                  static_cast<Name>(texts.size()));
     if (is_new) texts.push_back({at->first.first, at->first.second});
     return at->second;
   }
@@ -64,10 +64,10 @@ struct Timeline::State {
   }
 
   // Null beyond the limit.
-  Span* add(Name name, Clock::time_point begin, Clock::time_point end) {
+  Slot* add(Name name, Clock::time_point begin, Clock::time_point end) {
     const int64_t k = taken.fetch_add(1, std::memory_order_relaxed);
     if (k >= limit) return nullptr;
-    Span& s = slots[static_cast<size_t>(k)];
+    Slot& s = slots[static_cast<size_t>(k)];
     s = {.name = name, .thread = thread(), .begin_ns = ns(begin), .end_ns = ns(end)};
     return &s;
   }
@@ -76,7 +76,7 @@ struct Timeline::State {
   const int64_t limit;
   const uint64_t id = ++timelines_made;
   const Clock::time_point made = Clock::now();
-  const std::unique_ptr<Span[]> slots;
+  const std::unique_ptr<Slot[]> slots;
   std::atomic<int64_t> taken{0};
   std::atomic<uint64_t> jobs{0};
   std::mutex mutex;  // of what follows
@@ -86,8 +86,6 @@ struct Timeline::State {
 };
 
 namespace {
-
-using Span = Timeline::State::Span;
 
 // Of the calling thread.
 struct Here {
@@ -102,7 +100,7 @@ struct Here {
   uint64_t timeline = 0;  // the one whose number, job and pieces these are
   int32_t number = 0;
   uint64_t job = 0;
-  Span* pieces = nullptr;
+  Timeline::State::Slot* pieces = nullptr;
 };
 thread_local Here here;
 
@@ -190,25 +188,15 @@ class StageSpans final : public CompileObserver {
   const StatePtr state_;
 };
 
-Json event(const Timeline::State::Text& text, const Span& s) {
-  Json out = {{"name", text.name},
-              {"cat", s.pieces > 0 ? "pieces" : text.kind},
+Json event(const Timeline::Span& s) {
+  Json out = {{"name", s.name},
+              {"cat", s.kind},
               {"ph", "X"},
               {"ts", static_cast<double>(s.begin_ns) / 1e3},
               {"dur", static_cast<double>(s.end_ns - s.begin_ns) / 1e3},
               {"pid", 1},
               {"tid", s.thread}};
   if (s.pieces > 0) out["args"] = {{"pieces", s.pieces}};
-  return out;
-}
-
-// By thread, then by their begin, what contains others before these.
-std::vector<const Span*> in_order(const Timeline::State& state, int64_t count) {
-  std::vector<const Span*> out;
-  for (int64_t k = 0; k < count; ++k) out.push_back(&state.slots[static_cast<size_t>(k)]);
-  std::ranges::stable_sort(out, {}, [](const Span* s) {
-    return std::tuple(s->thread, s->begin_ns, -s->end_ns, s->pieces);
-  });
   return out;
 }
 
@@ -238,19 +226,38 @@ void Timeline::add(const std::string& name, const std::string& kind, Clock::time
   state_->add(state_->name(name, kind), begin, end);
 }
 
-int64_t Timeline::spans() const { return std::min(state_->taken.load(), state_->limit); }
-int64_t Timeline::dropped() const { return state_->taken.load() - spans(); }
+std::vector<Timeline::Span> Timeline::spans() const {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<Span> out;
+  const int64_t count = std::min(state_->taken.load(), state_->limit);
+  for (int64_t k = 0; k < count; ++k) {
+    const State::Slot& s = state_->slots[static_cast<size_t>(k)];
+    const State::Text& text = state_->texts[s.name];
+    out.push_back(
+        {text.name, s.pieces > 0 ? "pieces" : text.kind, s.thread, s.pieces, s.begin_ns, s.end_ns});
+  }
+  std::ranges::stable_sort(
+      out, {}, [](const Span& s) { return std::tuple(s.thread, s.begin_ns, -s.end_ns, s.pieces); });
+  return out;
+}
+
+int64_t Timeline::dropped() const {
+  return std::max<int64_t>(state_->taken.load() - state_->limit, 0);
+}
 
 std::string Timeline::text() const {
-  const std::lock_guard lock(state_->mutex);
-  std::string out = "{\"displayTimeUnit\":\"ns\",\"otherData\":" +
-                    Json{{"dropped_spans", dropped()}}.text() + ",\"traceEvents\":[\n" +
-                    named("process_name", 0, "cleave").text();
-  for (size_t k = 0; k < state_->thread_ids.size(); ++k)
-    out += ",\n" + named("thread_name", static_cast<int64_t>(k), fmt::format("thread {}", k)).text();
-  for (const Span* s : in_order(*state_, spans()))
-    out += ",\n" + event(state_->texts[s->name], *s).text();
-  return out + "\n]}\n";
+  std::string out =
+      "{\"displayTimeUnit\":\"ns\",\"otherData\":" + Json{{"dropped_spans", dropped()}}.text() +
+      ",\"traceEvents\":[\n" + named("process_name", 0, "cleave").text();
+  int last = -1;
+  std::string events;
+  for (const Span& s : spans()) {
+    if (s.thread != last)
+      out += ",\n" + named("thread_name", s.thread, fmt::format("thread {}", s.thread)).text();
+    last = s.thread;
+    events += ",\n" + event(s).text();
+  }
+  return out + events + "\n]}\n";
 }
 
 void Timeline::write(const std::string& path) const {

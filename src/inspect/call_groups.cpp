@@ -56,8 +56,8 @@ class Modules {
  private:
   struct Of {
     std::string module;
-    bool is_own = false;     // a parameter, or a view or cast of it; what is made for one
-    int64_t made = -1;       // when
+    bool is_own = false;  // a parameter, or a view or cast of it; what is made for one
+    int64_t made = -1;    // when
   };
 
   // Gradients and updates belong to their parameter.
@@ -83,6 +83,8 @@ class Modules {
       here.module = result->second;
     else if (own != nullptr)
       here.module = own->module;
+    else if (last != nullptr && has(node.op->traits, Trait::view))
+      here.module = last->module;
     else if (last != nullptr)
       here.module = leaf_.contains(last->module) ? around(last->module) : last->module;
     if (own != nullptr || result != made_for_.end()) leaf_.insert(here.module);
@@ -128,22 +130,23 @@ void merge_rare(std::vector<std::string>& names, size_t most) {
     if (rare.contains(name)) name = "others";
 }
 
-void add_reads(const Graph& g, CallGroups& out) {
-  std::vector<size_t> of_node(g.node_capacity());
-  for (size_t k = 0; k < out.groups.size(); ++k)
-    for (const NodeId n : out.groups[k].calls) of_node[n.v] = k;
-  const std::vector<bool> late = late_calls(g);
-  for (size_t k = 0; k < out.groups.size(); ++k) {
-    std::set<size_t> reads;
-    for (const NodeId n : out.groups[k].calls) {
-      out.groups[k].late += late[n.v];
-      if (late[n.v]) continue;
-      for (const ValueId v : g.node(n).inputs)
-        if (v.valid() && g.value(v).def.valid()) reads.insert(of_node[g.value(v).def.v]);
+// By node: how often a path to it has left the group and come back; of calls outside of it, of what
+// is before them there, -1 where nothing is.
+std::vector<int32_t> depths(const Graph& g, const std::vector<bool>& late,
+                            const std::vector<size_t>& group_of, size_t group) {
+  std::vector<int32_t> out(g.node_capacity(), -1);
+  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) {
+    if (late[n.v]) continue;
+    const bool inside = group_of[n.v] == group;
+    int32_t& depth = out[n.v];
+    if (inside) depth = 0;
+    for (const ValueId v : g.node(n).inputs) {
+      const NodeId def = v.valid() ? g.value(v).def : NodeId{};
+      if (!def.valid() || out[def.v] < 0) continue;
+      depth = std::max(depth, out[def.v] + (inside && group_of[def.v] != group ? 1 : 0));
     }
-    reads.erase(k);
-    out.groups[k].reads.assign(reads.begin(), reads.end());
   }
+  return out;
 }
 
 }  // namespace
@@ -169,7 +172,7 @@ CallGroups group_calls(const Graph& g, GroupBy by, size_t most) {
   std::map<std::string, size_t> at;
   for (size_t k = 0; k < calls.size(); ++k) {
     const auto [group, is_new] = at.try_emplace(names[k], out.groups.size());
-    if (is_new) out.groups.push_back({.name = names[k], .calls = {}, .reads = {}});
+    if (is_new) out.groups.push_back({.name = names[k], .calls = {}});
     out.groups[group->second].calls.push_back(calls[k]);
   }
   if (by == GroupBy::module)
@@ -180,7 +183,39 @@ CallGroups group_calls(const Graph& g, GroupBy by, size_t most) {
       if (const auto group = at.find(path); group != at.end())
         out.groups[group->second].parameter_bytes += hint_bytes_of(g, p.value);
     }
-  add_reads(g, out);
+  const std::vector<bool> late = late_calls(g);
+  for (CallGroup& group : out.groups)
+    for (const NodeId n : group.calls) group.late += late[n.v];
+  return out;
+}
+
+std::vector<GroupSegment> forward_segments(const Graph& g, const CallGroups& groups) {
+  const std::vector<bool> late = late_calls(g);
+  std::vector<size_t> group_of(g.node_capacity()), segment_of(g.node_capacity());
+  for (size_t k = 0; k < groups.groups.size(); ++k)
+    for (const NodeId n : groups.groups[k].calls) group_of[n.v] = k;
+  std::vector<int32_t> depth(g.node_capacity());
+  for (size_t k = 0; k < groups.groups.size(); ++k) {
+    const std::vector<int32_t> own = depths(g, late, group_of, k);
+    for (const NodeId n : groups.groups[k].calls) depth[n.v] = own[n.v];
+  }
+  std::vector<GroupSegment> out;
+  std::map<std::pair<size_t, int32_t>, size_t> at;
+  std::vector<std::set<size_t>> reads;
+  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) {
+    if (late[n.v]) continue;
+    const auto [found, is_new] = at.try_emplace({group_of[n.v], depth[n.v]}, out.size());
+    if (is_new) out.push_back({.group = group_of[n.v], .calls = {}, .reads = {}});
+    reads.resize(out.size());
+    const size_t here = segment_of[n.v] = found->second;
+    out[here].calls.push_back(n);
+    for (const ValueId v : g.node(n).inputs)
+      if (v.valid() && g.value(v).def.valid()) reads[here].insert(segment_of[g.value(v).def.v]);
+  }
+  for (size_t k = 0; k < out.size(); ++k) {
+    reads[k].erase(k);
+    out[k].reads.assign(reads[k].begin(), reads[k].end());
+  }
   return out;
 }
 

@@ -5,7 +5,8 @@
 //   %mm_9 -> grad %blocks.0.qkv.weight                   blocks.0.qkv: it is that parameter's
 //
 // A graph doesn't carry modules: they are read off the names of parameters and buffers, which are
-// paths. A call that reads or makes none of them belongs around the module of its last operand.
+// paths. A view belongs to the module of its operand, any other call that reads or makes none of them
+// around the module of its last operand.
 #pragma once
 #include <string>
 #include <vector>
@@ -21,7 +22,6 @@ struct CallGroup {
   std::vector<NodeId> calls;
   int64_t late = 0;             // how many of them are (program_phases.h)
   int64_t parameter_bytes = 0;  // of the parameters that belong to it, with sizes at their hints
-  std::vector<size_t> reads;    // earlier and later groups whose values its early calls read
 };
 
 struct CallGroups {
@@ -36,5 +36,15 @@ GroupBy best_grouping(const Graph& g);
 // At most `most` groups: the last steps of paths are dropped, the longest paths first; of lines and
 // operators those with the fewest calls come together under "others". `most` is at least 1.
 CallGroups group_calls(const Graph& g, GroupBy by, size_t most = 80);
+
+// Forward calls of a group that no path leaves and comes back to: the embedding's weight is read at
+// the beginning and, by the head, at the end.
+struct GroupSegment {
+  size_t group = 0;
+  std::vector<NodeId> calls;
+  std::vector<size_t> reads;  // other segments
+};
+// Of all groups, by their first call. O(groups * calls).
+std::vector<GroupSegment> forward_segments(const Graph& g, const CallGroups& groups);
 
 }  // namespace cleave

@@ -76,10 +76,9 @@ std::string graph_dot(const Graph& g, const GraphDrawing& shown) {
     std::string label = "%" + g.name(v) + "\n" + kind;
     if (shown.types) label += "\n" + g.type(v).text();
     if (shown.sources && !source.empty()) label += "\n" + source;
-    const std::string fill =
-        shown.marked.contains(g.name(v))
-            ? fmt::format(", style=filled, fillcolor={}", dot_text(shown.mark))
-            : "";
+    const std::string fill = shown.marked.contains(g.name(v))
+                                 ? fmt::format(", style=filled, fillcolor={}", dot_text(shown.mark))
+                                 : "";
     out += fmt::format("  {} [label={}{}{}];\n", dot_text(g.name(v)), dot_text(label),
                        returned.contains(v) ? ", peripheries=2" : "", fill);
   };

@@ -32,7 +32,7 @@ h3 { margin: 22px 0 6px; font-size: 15px; }
 p.note { color: var(--quiet); margin: 4px 0 10px; max-width: 90ch; overflow-wrap: anywhere; }
 .drawing { overflow: auto; max-height: 80vh; border: 1px solid var(--line); border-radius: 6px;
            margin: 10px 0; }
-.drawing svg { display: block; }
+.drawing svg { display: block; margin: 0 auto; }
 .rows { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th { text-align: left; font-weight: 600; color: var(--quiet); border-bottom: 2px solid var(--line);
@@ -42,8 +42,9 @@ td { border-bottom: 1px solid #eef0f3; padding: 4px 10px; vertical-align: top;
 th.r, td.r { text-align: right; white-space: nowrap; }
 td.n { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 12.5px; }
 td.b { text-align: right; white-space: nowrap; min-width: 130px;
-       background: linear-gradient(#cfe0f7, #cfe0f7) no-repeat 0 50% / var(--w) 70%; }
+       background: linear-gradient(#cfe0f7, #cfe0f7) no-repeat 0 5px / var(--w) 18px; }
 details { margin: 6px 0; }
+details details { margin-left: 16px; }
 summary { cursor: pointer; color: var(--accent); padding: 3px 0; overflow-wrap: anywhere; }
 @media print { nav { display: none; } .drawing { max-height: none; } }
 )";
@@ -72,9 +73,8 @@ void HtmlTable::row(const std::vector<std::string>& cells, double share) {
   for (size_t k = 0; k < columns_.size(); ++k) {
     const Cell cell = columns_[k].cell;
     const std::string width =
-        cell == Cell::bar
-            ? fmt::format(" style=\"--w:{:.1f}%\"", 100 * std::clamp(share, 0.0, 1.0))
-            : "";
+        cell == Cell::bar ? fmt::format(" style=\"--w:{:.1f}%\"", 100 * std::clamp(share, 0.0, 1.0))
+                          : "";
     out += fmt::format("<td{}{}>{}</td>", class_of(cell), width,
                        k < cells.size() ? markup_text(cells[k]) : "");
   }
@@ -106,6 +106,10 @@ std::string html_details(std::string_view title, std::string_view body) {
   return fmt::format("<details><summary>{}</summary>\n{}</details>\n", markup_text(title), body);
 }
 
+std::string html_note(std::string_view text) {
+  return fmt::format("<p class=\"note\">{}</p>\n", markup_text(text));
+}
+
 std::string html_drawing(std::string_view svg) {
   return fmt::format("<div class=\"drawing\">{}</div>\n", svg);
 }
@@ -129,15 +133,12 @@ void HtmlPage::heading(std::string_view title) {
   body_ += fmt::format("<h3>{}</h3>\n", markup_text(title));
 }
 
-void HtmlPage::note(std::string_view text) {
-  body_ += fmt::format("<p class=\"note\">{}</p>\n", markup_text(text));
-}
-
 std::string HtmlPage::finish() const {
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src "
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "
+      "style-src "
       "'unsafe-inline'\">\n<link rel=\"icon\" href=\"data:,\">\n"
       "<title>{0}</title>\n<style>{1}</style>\n</head>\n<body>\n<header><div class=\"wide\">"
       "<h1>{0}</h1>\n<p>{2}</p>\n<div class=\"tiles\">\n{3}</div></div></header>\n"

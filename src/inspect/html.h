@@ -44,6 +44,7 @@ class HtmlTable {
 
 // Folded away until it is opened; `title` is text, `body` HTML.
 std::string html_details(std::string_view title, std::string_view body);
+std::string html_note(std::string_view text);
 // A drawing that may be wider than the page.
 std::string html_drawing(std::string_view svg);
 
@@ -55,7 +56,7 @@ class HtmlPage {
   // Begins a section; `id` is its address in the page.
   void section(std::string_view id, std::string_view title);
   void heading(std::string_view title);  // within a section
-  void note(std::string_view text);
+  void note(std::string_view text) { add(html_note(text)); }
   void add(std::string_view html) { body_ += html; }
   std::string finish() const;
 

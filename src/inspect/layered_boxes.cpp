@@ -68,8 +68,8 @@ void LayeredBoxes::spread(const std::vector<size_t>& row, double left, double wi
 }
 
 void LayeredBoxes::sort_row(std::vector<size_t>& row,
-                              const std::vector<std::vector<size_t>>& joined, double left,
-                              double widest) {
+                            const std::vector<std::vector<size_t>>& joined, double left,
+                            double widest) {
   std::map<size_t, double> middle;
   for (const size_t k : row) {
     double sum = 0;

@@ -13,8 +13,8 @@ struct Drawn {
   std::vector<std::string> details = {};  // further lines
   std::string_view fill = "#eef2f7";
   int layer = 0;
-  bool is_late = false;     // reads a tangent, directly or indirectly
-  double x = 0, width = 0;  // its left edge
+  bool is_late = false;            // reads a tangent, directly or indirectly
+  double x = 0, width = 0;         // its left edge
   std::vector<size_t> reads = {};  // boxes before it
 };
 

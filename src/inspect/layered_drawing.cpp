@@ -35,8 +35,7 @@ void LayeredDrawing::add_inputs(const std::vector<NodeId>& calls) {
       if (!in.valid() || !known.insert(in).second) continue;
       const Placeholder* p = g_.placeholder_of(in);
       const NodeId def = g_.value(in).def;
-      add(in, p ? std::string(name_of(p->role)) : g_.node(def).op->name, "#ffffff",
-          details_of(in));
+      add(in, p ? std::string(name_of(p->role)) : g_.node(def).op->name, "#ffffff", details_of(in));
     }
     for (uint32_t k = 0; k < node.output_count; ++k) known.insert(node.out(k));
   }

@@ -8,11 +8,11 @@ namespace {
 // The length of the character that begins the text; 0 if that isn't UTF-8.
 size_t character_length(std::string_view text) {
   const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
-  const size_t length = byte(0) < 0x80            ? 1
-                        : (byte(0) >> 5) == 0x06  ? 2
-                        : (byte(0) >> 4) == 0x0e  ? 3
-                        : (byte(0) >> 3) == 0x1e  ? 4
-                                                  : 0;
+  const size_t length = byte(0) < 0x80           ? 1
+                        : (byte(0) >> 5) == 0x06 ? 2
+                        : (byte(0) >> 4) == 0x0e ? 3
+                        : (byte(0) >> 3) == 0x1e ? 4
+                                                 : 0;
   if (length == 0 || length > text.size()) return 0;
   uint32_t code = length == 1 ? byte(0) : byte(0) & (0x7fu >> length);
   for (size_t k = 1; k < length; ++k) {

@@ -22,17 +22,20 @@ std::string_view shade_of(const std::vector<double>& weight, size_t k) {
   return shades[std::min(at, shades.size() - 1)];
 }
 
-std::vector<Drawn> boxes_of(const CallGroups& groups, const std::vector<double>& weight) {
+std::vector<Drawn> boxes_of(const CallGroups& groups, const std::vector<GroupSegment>& segments,
+                            const std::vector<double>& weight) {
   std::vector<Drawn> out;
-  for (size_t k = 0; k < groups.groups.size(); ++k) {
-    const CallGroup& g = groups.groups[k];
-    Drawn d{.name = group_title(groups.by, g.name),
-            .kind = fmt::format("{} calls{}", g.calls.size(),
-                                g.late > 0 ? fmt::format(", {} late", g.late) : ""),
-            .details = {},
-            .fill = shade_of(weight, k)};
-    if (g.parameter_bytes > 0) d.details.push_back(bytes_text(g.parameter_bytes));
-    for (const size_t r : g.reads)
+  std::set<size_t> begun;
+  for (size_t k = 0; k < segments.size(); ++k) {
+    const CallGroup& group = groups.groups[segments[k].group];
+    const bool is_first = begun.insert(segments[k].group).second;
+    Drawn d{.name = group_title(groups.by, group.name),
+            .kind = fmt::format("{} calls", segments[k].calls.size()),
+            .details = {is_first && group.parameter_bytes > 0
+                            ? bytes_text(group.parameter_bytes) + " of parameters"
+                            : ""},
+            .fill = shade_of(weight, segments[k].group)};
+    for (const size_t r : segments[k].reads)
       if (r < k) d.reads.push_back(r);
     out.push_back(std::move(d));
   }
@@ -46,14 +49,17 @@ std::string group_title(GroupBy by, const std::string& name) {
   return by == GroupBy::module ? "(model)" : by == GroupBy::line ? "(no line)" : "(none)";
 }
 
-std::string module_drawing(const CallGroups& groups, const std::vector<double>& weight) {
-  LayeredBoxes drawing(boxes_of(groups, weight));
+std::string module_drawing(const Graph& g, const CallGroups& groups,
+                           const std::vector<double>& weight) {
+  const std::vector<GroupSegment> segments = forward_segments(g, groups);
+  LayeredBoxes drawing(boxes_of(groups, segments, weight));
   drawing.set_layers();
   const double width = drawing.place(margin);
   Svg svg(width + 2 * margin, head + drawing.row_height() * drawing.layers());
   drawing.draw_edges(svg, head);
-  for (size_t k = 0; k < groups.groups.size(); ++k)
-    for (const size_t r : groups.groups[k].reads) {
+  // Where two groups read each other without a path through one of them.
+  for (size_t k = 0; k < segments.size(); ++k)
+    for (const size_t r : segments[k].reads) {
       if (r < k) continue;
       const Point from = drawing.top_of(drawing.items()[r], head);
       const Point to = drawing.top_of(drawing.items()[k], head);

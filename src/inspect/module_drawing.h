@@ -1,4 +1,4 @@
-// The groups of a graph as boxes, in the order of the forward.
+// The forward of a graph as its groups, from the inputs down.
 #pragma once
 #include <string>
 
@@ -6,9 +6,10 @@
 
 namespace cleave {
 
-// `weight` by group, in [0, 1], is how dark its box is; empty: all are alike. A value that goes to
-// an earlier group (a weight that the head shares with the embedding) is a dashed curve.
-std::string module_drawing(const CallGroups& groups, const std::vector<double>& weight = {});
+// A box for each segment of a group (call_groups.h), so that curves go down. `weight` by group, in
+// [0, 1], is how dark its boxes are; empty: all are alike.
+std::string module_drawing(const Graph& g, const CallGroups& groups,
+                           const std::vector<double>& weight = {});
 
 // "blocks.0.qkv", or what stands for the rest: "(model)", "(no line)".
 std::string group_title(GroupBy by, const std::string& name);

@@ -16,9 +16,7 @@ using flow::FailedNetwork;
 
 size_t at(int32_t i) { return static_cast<size_t>(i); }
 
-std::string text_of(Capacity c) {
-  return c == flow::infinite ? "infinite" : fmt::format("{}", c);
-}
+std::string text_of(Capacity c) { return c == flow::infinite ? "infinite" : fmt::format("{}", c); }
 
 struct Conflict {
   explicit Conflict(const FailedNetwork& failed)
@@ -116,9 +114,10 @@ std::string network_svg(const std::string& title, const FailedNetwork& failed) {
 std::string network_dot(const std::string& name, const FailedNetwork& failed) {
   const Conflict conflict(failed);
   const flow::Network& network = failed.network;
-  std::string out = fmt::format("digraph {} {{\n  node [shape=box, fontsize=10];\n"
-                                "  source;\n  sink;\n",
-                                dot_text(name));
+  std::string out = fmt::format(
+      "digraph {} {{\n  node [shape=box, fontsize=10];\n"
+      "  source;\n  sink;\n",
+      dot_text(name));
   const auto arc = [&](const std::string& from, const std::string& to, Capacity c, bool red) {
     out += fmt::format("  {} -> {} [label=\"{}\"{}];\n", from, to, text_of(c),
                        red ? ", color=red, penwidth=3" : "");

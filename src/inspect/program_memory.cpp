@@ -80,8 +80,7 @@ class MemoryOfProgram {
     }
     int64_t most = -1;
     for (size_t k = 0; k < out.thunks.size(); ++k) {
-      const int64_t alive =
-          std::accumulate(out.thunks[k].begin(), out.thunks[k].end(), int64_t{0});
+      const int64_t alive = std::accumulate(out.thunks[k].begin(), out.thunks[k].end(), int64_t{0});
       int64_t& half = k < out.forward_thunks ? out.forward_alive : out.backward_alive;
       half = std::max(half, alive);
       if (alive > most) out_.peak_step = k;

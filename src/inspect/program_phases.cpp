@@ -13,7 +13,8 @@ std::vector<bool> behind_first_tangent(const Graph& g) {
   bool any = false;
   for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) {
     const Node& node = g.node(n);
-    any |= std::ranges::any_of(node.inputs, [&](ValueId v) { return v.valid() && on_tangent[v.v]; });
+    any |=
+        std::ranges::any_of(node.inputs, [&](ValueId v) { return v.valid() && on_tangent[v.v]; });
     late[n.v] = any;
   }
   return late;

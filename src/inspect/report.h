@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cleave/report.h"
+#include "cleave/timeline.h"
 #include "cut/partition_statistics.h"
 #include "cut/pytorch_partition.h"
 #include "inspect/call_groups.h"
@@ -57,7 +58,8 @@ struct ReportData {
   std::vector<ReportKernel> kernels = {};
   double copy_bytes_per_us = 0;  // 0: nothing was timed
   int runs = 0, threads = 0;
-  double run_us = 0;  // median
+  double run_us = 0;                       // median
+  std::vector<Timeline::Span> spans = {};  // of the compilation and of watched runs
   std::optional<ProgramMemory> memory = {};
   std::optional<int64_t> budget = {};  // bytes
   std::vector<ProgramTrade> program_trades = {};

@@ -39,13 +39,10 @@ void add_coverage(HtmlPage& page, const ReportData& data) {
   page.section("coverage", "Coverage");
   int64_t calls = 0, compiled = 0;
   for (const CoveredOperator& c : data.coverage) calls += c.calls, compiled += c.compiled;
-  page.note(fmt::format("{} of {} calls are compiled ({:.1f}%){}.", compiled, calls,
-                        calls == 0 ? 100.0
-                                   : 100.0 * static_cast<double>(compiled) /
-                                         static_cast<double>(calls),
-                        data.kernels.empty()
-                            ? ""
-                            : fmt::format("; they run as {} steps", data.kernels.size())));
+  page.note(fmt::format(
+      "{} of {} calls are compiled ({:.1f}%){}.", compiled, calls,
+      calls == 0 ? 100.0 : 100.0 * static_cast<double>(compiled) / static_cast<double>(calls),
+      data.kernels.empty() ? "" : fmt::format("; they run as {} steps", data.kernels.size())));
   // What isn't compiled first.
   std::vector<CoveredOperator> order = data.coverage;
   std::ranges::stable_sort(order, std::greater(), [](const CoveredOperator& c) {

@@ -4,6 +4,7 @@
 
 #include "inspect/axis.h"
 #include "inspect/report.h"
+#include "inspect/timeline_drawing.h"
 
 namespace cleave {
 namespace {
@@ -30,9 +31,8 @@ void add_kinds(HtmlPage& page, const ReportData& data, double total_us) {
     s.us += k.us.value_or(0);
   }
   std::vector<std::pair<std::string, Sum>> order(kinds.begin(), kinds.end());
-  std::ranges::stable_sort(order, std::greater(), [](const auto& k) {
-    return std::pair(k.second.us, k.second.bytes);
-  });
+  std::ranges::stable_sort(order, std::greater(),
+                           [](const auto& k) { return std::pair(k.second.us, k.second.bytes); });
   HtmlTable table({{"kind"},
                    {"steps", Cell::number},
                    {"time", Cell::bar},
@@ -40,21 +40,31 @@ void add_kinds(HtmlPage& page, const ReportData& data, double total_us) {
                    {"bandwidth", Cell::number},
                    {"GFLOP/s", Cell::number}});
   for (const auto& [kind, s] : order)
-    table.row({kind, fmt::format("{}", s.count),
-               total_us > 0 ? fmt::format("{:.1f} us, {:.1f}%", s.us, 100 * s.us / total_us) : "",
-               bytes_text(s.bytes), rate_text(static_cast<double>(s.bytes), s.us),
-               s.flops > 0 && s.us > 0
-                   ? fmt::format("{:.1f}", static_cast<double>(s.flops) / s.us / 1e3)
-                   : ""},
-              total_us > 0 ? s.us / total_us : 0);
+    table.row(
+        {kind, fmt::format("{}", s.count),
+         total_us > 0 ? fmt::format("{:.1f} us, {:.1f}%", s.us, 100 * s.us / total_us) : "",
+         bytes_text(s.bytes), rate_text(static_cast<double>(s.bytes), s.us),
+         s.flops > 0 && s.us > 0 ? fmt::format("{:.1f}", static_cast<double>(s.flops) / s.us / 1e3)
+                                 : ""},
+        total_us > 0 ? s.us / total_us : 0);
   page.add(table.finish());
+}
+
+// The last run, on its threads.
+void add_run(HtmlPage& page, const ReportData& data) {
+  const std::vector<TimelinePart> parts = parts_of(data.spans);
+  if (parts.empty()) return;
+  page.heading("A run");
+  page.add(html_drawing(timeline_drawing("When each step ran, and where", data.spans,
+                                         parts.back().begin_ns, parts.back().end_ns)));
 }
 
 }  // namespace
 
 void add_kernels(HtmlPage& page, const ReportData& data) {
   page.section("kernels", "Kernels");
-  if (data.kernels.empty()) return page.note("There are none: nothing is computed, or the graph has no program.");
+  if (data.kernels.empty())
+    return page.note("There are none: nothing is computed, or the graph has no program.");
   double total_us = 0, most_us = 0;
   int64_t most_bytes = 1;
   for (const ReportKernel& k : data.kernels) {
@@ -64,13 +74,15 @@ void add_kernels(HtmlPage& page, const ReportData& data) {
   }
   const bool timed = total_us > 0;
   if (timed)
-    page.note(fmt::format(
-        "The steps of one run, the mean of {} on {} threads with made-up inputs. A copy by the same "
-        "threads moves {:.1f} GB/s; what lies in a cache may be faster.",
-        data.runs, data.threads, data.copy_bytes_per_us / 1e3));
+    page.note(
+        fmt::format("The steps of one run, the mean of {} on {} threads with made-up inputs. A "
+                    "copy by the same "
+                    "threads moves {:.1f} GB/s; what lies in a cache may be faster.",
+                    data.runs, data.threads, data.copy_bytes_per_us / 1e3));
   else
     page.note("Nothing was timed (--time 0).");
   add_kinds(page, data, total_us);
+  add_run(page, data);
   page.heading(timed ? "Longest first" : "In the program's order");
   std::vector<const ReportKernel*> order;
   for (const ReportKernel& k : data.kernels) order.push_back(&k);

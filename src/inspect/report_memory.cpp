@@ -8,18 +8,14 @@ namespace {
 
 void add_peak(HtmlPage& page, const ProgramMemory& memory) {
   page.heading(fmt::format("In the arena at the peak, step {}", memory.peak_step));
-  HtmlTable table({{"value", Cell::name},
-                   {"bytes", Cell::bar},
-                   {"is"},
-                   {"made by"},
-                   {"steps", Cell::number}});
-  const double most =
-      memory.at_peak.empty() ? 1 : static_cast<double>(memory.at_peak[0].bytes);
+  HtmlTable table(
+      {{"value", Cell::name}, {"bytes", Cell::bar}, {"is"}, {"made by"}, {"steps", Cell::number}});
+  const double most = memory.at_peak.empty() ? 1 : static_cast<double>(memory.at_peak[0].bytes);
   for (const KeptStorage& s : memory.at_peak)
-    table.row({"%" + s.name, bytes_text(s.bytes),
-               std::string(kept_names[static_cast<size_t>(s.kind)]), s.made_by,
-               fmt::format("{} to {}", s.first, s.last)},
-              static_cast<double>(s.bytes) / most);
+    table.row(
+        {"%" + s.name, bytes_text(s.bytes), std::string(kept_names[static_cast<size_t>(s.kind)]),
+         s.made_by, fmt::format("{} to {}", s.first, s.last)},
+        static_cast<double>(s.bytes) / most);
   page.add(table.finish(15));
 }
 
@@ -36,8 +32,9 @@ void add_memory(HtmlPage& page, const ReportData& data) {
   add_peak(page, *data.memory);
   if (!data.cut || !data.cut->memory) return;
   page.heading("As two programs");
-  page.note("The same of the two halves of the cut below, run one after the other: what the "
-            "forward saves is handed over.");
+  page.note(
+      "The same of the two halves of the cut below, run one after the other: what the "
+      "forward saves is handed over.");
   page.add(html_drawing(memory_chart("Two halves", *data.cut->memory, {})));
 }
 

@@ -18,10 +18,10 @@ void add_warnings(HtmlPage& page, const ReportData& data) {
 
 std::string report_page(const ReportData& data) {
   const Graph& g = *data.graph;
-  HtmlPage page("@" + g.name(),
-                fmt::format("{}, for {}{}", data.file, data.target,
-                            data.compiled.graph_id.empty() ? ""
-                                                           : ", graph " + data.compiled.graph_id));
+  HtmlPage page(
+      "@" + g.name(),
+      fmt::format("{}, for {}{}", data.file, data.target,
+                  data.compiled.graph_id.empty() ? "" : ", graph " + data.compiled.graph_id));
   page.tile(fmt::format("{}", g.node_count()), "calls");
   if (!data.kernels.empty()) page.tile(fmt::format("{}", data.kernels.size()), "steps of a run");
   if (data.memory)

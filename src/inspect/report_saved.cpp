@@ -87,7 +87,8 @@ void add_values(HtmlPage& page, const ReportCut& cut) {
                       e.fate == Fate::saved ? 0 : 1});
   if (cut.explanation.empty()) {
     for (const SavedValue& v : cut.partition->saved)
-      rows.push_back({v.name, v.placeholder ? "saved (a placeholder)" : "saved", v.why, v.bytes, 0});
+      rows.push_back(
+          {v.name, v.placeholder ? "saved (a placeholder)" : "saved", v.why, v.bytes, 0});
     for (const RecomputedValue& v : cut.partition->recomputed)
       rows.push_back({v.name, "computed again", v.why, v.bytes, 1});
   }

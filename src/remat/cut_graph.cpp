@@ -171,8 +171,8 @@ flow::FailedNetwork CutGraph::network() const {
       out.network.arcs.push_back({of_value[at(flow_.operand[at(k)])], call, flow::infinite});
     for (int32_t v = flow_.result_begin[at(n)]; v < flow_.result_begin[at(n) + 1]; ++v) {
       add_value(v, 0);
-      out.network.arcs.push_back({call, of_value[at(v)],
-                                  flow_.unsavable[at(v)] ? flow::infinite : flow_.bytes[at(v)]});
+      out.network.arcs.push_back(
+          {call, of_value[at(v)], flow_.unsavable[at(v)] ? flow::infinite : flow_.bytes[at(v)]});
     }
   }
   return out;

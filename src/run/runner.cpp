@@ -79,7 +79,8 @@ class Runner::Watched {
 Runner::Runner(const RunnableProgram& program, std::shared_ptr<ArenaMemory> arena,
                std::shared_ptr<Executor> executor)
     : program_(program), arena_(std::move(arena)), executor_(std::move(executor)),
-      observer_(dynamic_cast<RunObserver*>(executor_.get())), last_reads_(last_reads(program.thunks)) {
+      observer_(dynamic_cast<RunObserver*>(executor_.get())),
+      last_reads_(last_reads(program.thunks)) {
   const auto& storages = program_.thunks.storages;
   base_.resize(storages.size());
   for (size_t s = 0; s < storages.size(); ++s) {

@@ -12,8 +12,7 @@ using test::joint_of;
 
 // Six products with a cosine behind each.
 std::string chain_text() {
-  std::string out =
-      "graph @main(%a0: input f32[64,64] grad, %w: input f32[64,64]) {\n";
+  std::string out = "graph @main(%a0: input f32[64,64] grad, %w: input f32[64,64]) {\n";
   for (int k = 1; k <= 6; ++k)
     out += fmt::format("  %p{0} = mm(%a{1}, %w)\n  %a{0} = cos(%p{0})\n", k, k - 1);
   return out + "  %s = sum(%a6; dim=[])\n  return %s\n}\n";
@@ -52,9 +51,8 @@ TEST(PartitionStatistics, counts_the_calls_of_each_operator) {
   EXPECT_EQ(twice, std::ssize(inputs_alone.run_twice));
   EXPECT_EQ(calls, static_cast<int64_t>(inputs_alone.forward.node_count() +
                                         inputs_alone.backward.node_count()));
-  EXPECT_TRUE(std::ranges::is_sorted(again, std::greater(), [](const OperatorCount& c) {
-    return c.forward + c.backward;
-  }));
+  EXPECT_TRUE(std::ranges::is_sorted(
+      again, std::greater(), [](const OperatorCount& c) { return c.forward + c.backward; }));
 }
 
 TEST(PartitionStatistics, counts_values_and_bytes_by_the_rule_that_decided) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <regex>
 #include <sstream>
@@ -498,6 +499,30 @@ TEST_F(Points, observe) {
   EXPECT_TRUE(out.str().starts_with("compile: begins\ngraph @")) << out.str();
   EXPECT_NE(out.str().find("compile: ready after "), std::string::npos) << out.str();
   EXPECT_NE(out.str().find("build: "), std::string::npos) << out.str();
+}
+
+TEST_F(Points, timeline) {
+  const std::string path = tmp("how_do_i_step.json");
+  data::Batches batches(points(320), {.size = size, .seed = 7});
+  // [timeline]
+  Timeline timeline;
+  TrainStep step = train_step(
+      model, loss(), optim::AdamW({.lr = 1e-2}), inputs(),
+      {.compile = {.executor = timeline.executor(), .observers = {timeline.observer()}}});
+  for (int k = 0; k < 10; ++k) {
+    const auto begin = Timeline::Clock::now();
+    const HostTensors& b = batches.next();
+    timeline.add("batch", "data", begin, Timeline::Clock::now());
+    step.run({b[0], b[1]});
+  }
+  timeline.write(path);  // for ui.perfetto.dev
+  // [end]
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  for (const char* part : {"\"lower\"", "\"run\"", "\"batch\"", "\"kernel\"", "thread 0"})
+    EXPECT_NE(text.str().find(part), std::string::npos) << part;
+  std::filesystem::remove(path);
 }
 
 }  // namespace

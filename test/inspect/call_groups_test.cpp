@@ -2,6 +2,8 @@
 // tests: program_phases.cpp
 #include "inspect/call_groups.h"
 
+#include <set>
+
 #include "inspect/program_phases.h"
 #include "test/cut/halves.h"
 
@@ -37,15 +39,55 @@ TEST(CallGroups, a_call_belongs_to_the_module_whose_parameter_it_reads) {
   EXPECT_EQ(best_grouping(g), GroupBy::module);
   const CallGroups all = group_calls(g, GroupBy::module);
   const std::map<std::string, std::string> expected = {
-      {"e", "wte"}, {"n", "blocks.0.ln"}, {"t0", "blocks.0.fc"}, {"h", "blocks.0.fc"},
-      {"g", "blocks.0"}, {"x", "blocks.0"}, {"t1", "blocks.1.fc"}, {"k", "blocks.1.fc"},
-      {"z", "blocks.1"}};
+      {"e", "wte"},          {"n", "blocks.0.ln"}, {"t0", "blocks.0.fc"},
+      {"h", "blocks.0.fc"},  {"g", "blocks.0"},    {"x", "blocks.0"},
+      {"t1", "blocks.1.fc"}, {"k", "blocks.1.fc"}, {"z", "blocks.1"}};
   EXPECT_EQ(group_of(g, all), expected);
   EXPECT_EQ(all.groups[0].parameter_bytes, 50 * 8 * 4);
   EXPECT_EQ(all.groups[1].parameter_bytes, 2 * 8 * 4);
-  // blocks.0 reads wte (the residual) and blocks.0.fc.
-  const auto& block = *std::ranges::find(all.groups, "blocks.0", &CallGroup::name);
-  EXPECT_EQ(block.reads, (std::vector<size_t>{0, 2}));
+}
+
+TEST(CallGroups, a_view_stays_with_its_operand) {
+  const Graph g = parsed(R"(
+graph @main(%a.fc.weight: param f32[8,8], %x: input f32[4,8]) {
+  %h = mm(%x, %a.fc.weight)
+  %v = view(%h; size=[2,16])
+  %t = tanh(%v)
+  return %t
+})");
+  const auto group = group_of(g, group_calls(g, GroupBy::module));
+  EXPECT_EQ(group.at("v"), "a.fc");
+  EXPECT_EQ(group.at("t"), "a");
+}
+
+TEST(CallGroups, segments_are_what_no_path_leaves_and_comes_back_to) {
+  const Graph g = parsed(blocks);
+  const CallGroups all = group_calls(g, GroupBy::module, 3);  // wte, blocks.0, blocks.1
+  const Graph tied = parsed(R"(
+graph @main(%wte.weight: param f32[50,8], %fc.weight: param f32[8,8], %i: input i64[4]) {
+  %e = embedding(%wte.weight, %i)
+  %e2 = embedding(%wte.weight, %i)
+  %h = mm(%e, %fc.weight)
+  %t = permute(%wte.weight; dims=[1,0])
+  %y = mm(%h, %t)
+  return %y, %e2
+})");
+  const std::vector<GroupSegment> chain = forward_segments(g, all);
+  ASSERT_EQ(chain.size(), 3U);
+  EXPECT_EQ(chain[2].reads, (std::vector<size_t>{1}));
+  const CallGroups groups = group_calls(tied, GroupBy::module);
+  const std::vector<GroupSegment> segments = forward_segments(tied, groups);
+  ASSERT_EQ(segments.size(), 3U);
+  EXPECT_EQ(segments[0].calls.size(), 3U);  // both embeddings, and the permuted weight
+  EXPECT_EQ(segments[2].group, segments[0].group);
+  EXPECT_EQ(segments[2].calls.size(), 1U);  // the head
+  EXPECT_EQ(segments[2].reads, (std::vector<size_t>{0, 1}));
+  const Graph joint = joint_of(blocks);
+  size_t calls = 0;
+  for (const GroupSegment& s : forward_segments(joint, group_calls(joint, GroupBy::module)))
+    calls += s.calls.size();
+  const std::vector<bool> late = late_calls(joint);
+  EXPECT_EQ(calls, joint.node_count() - static_cast<size_t>(std::ranges::count(late, true)));
 }
 
 TEST(CallGroups, gradients_belong_to_the_module_of_their_parameter) {
@@ -92,7 +134,6 @@ TEST(CallGroups, without_paths_calls_come_by_line_or_operator) {
   ASSERT_EQ(by_line.groups.size(), 2U);
   EXPECT_EQ(by_line.groups[0].name, "n.cpp:3");
   EXPECT_EQ(by_line.groups[0].calls.size(), 2U);
-  EXPECT_EQ(by_line.groups[0].reads, (std::vector<size_t>{1}));
   const Graph bare = parsed(
       "graph @main(%x: input f32[4]) {\n  %a = tanh(%x)\n  %b = cos(%a)\n  %c = cos(%b)\n"
       "  %d = sin(%c)\n  return %d\n}");

@@ -5,15 +5,12 @@
 #include "cut/pytorch_partition.h"
 #include "remat/cut_graph.h"
 #include "test/cut/halves.h"
+#include "test/inspect/times_in.h"
 
 namespace cleave {
 namespace {
 
-size_t count_of(const std::string& text, const std::string& part) {
-  size_t n = 0;
-  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++n;
-  return n;
-}
+using test::times_in;
 
 // %m must run again, but saving the view %v means saving %m.
 std::string contradiction(int more) {
@@ -54,12 +51,12 @@ TEST(NetworkDrawing, marks_the_conflict) {
   const flow::FailedNetwork failed = failed_network(contradiction(0));
   const size_t on_path = failed.path.arcs.size() + 1;
   const std::string svg = network_svg("why", failed);
-  EXPECT_EQ(count_of(svg, "stroke-width=\"3\""), on_path + 1);  // from the source, to the sink
-  EXPECT_EQ(count_of(svg, "fill=\"#ffd6d6\""), on_path);
+  EXPECT_EQ(times_in(svg, "stroke-width=\"3\""), on_path + 1);  // from the source, to the sink
+  EXPECT_EQ(times_in(svg, "fill=\"#ffd6d6\""), on_path);
   EXPECT_NE(svg.find(">tagged must_recompute<"), std::string::npos);
   const std::string dot = network_dot("main", failed);
-  EXPECT_EQ(count_of(dot, "penwidth=3"), on_path + 1);
-  EXPECT_EQ(count_of(dot, " -> "), [&] {
+  EXPECT_EQ(times_in(dot, "penwidth=3"), on_path + 1);
+  EXPECT_EQ(times_in(dot, " -> "), [&] {
     size_t arcs = failed.network.arcs.size();
     for (int32_t n = 0; n < failed.network.nodes(); ++n)
       arcs += (failed.network.source[static_cast<size_t>(n)] != 0) +
@@ -74,9 +71,9 @@ TEST(NetworkDrawing, of_a_large_network_the_nodes_near_the_conflict_are_drawn) {
   EXPECT_GT(failed.network.nodes(), 600);
   const std::string svg = network_svg("why", failed);
   // The paper, the source and the sink beside them.
-  EXPECT_EQ(count_of(svg, "<rect "), largest_network_drawing + 3);
+  EXPECT_EQ(times_in(svg, "<rect "), largest_network_drawing + 3);
   EXPECT_NE(svg.find(fmt::format("200 of {} nodes", failed.network.nodes())), std::string::npos);
-  EXPECT_EQ(count_of(svg, "stroke-width=\"3\""), failed.path.arcs.size() + 2);
+  EXPECT_EQ(times_in(svg, "stroke-width=\"3\""), failed.path.arcs.size() + 2);
 }
 
 TEST(NetworkDrawing, of_mode_pytorch) {

@@ -11,7 +11,7 @@
 namespace cleave {
 namespace {
 
-const char* const network =
+const char* const two_products =
     "graph @main(%x: input f32[32,64] grad, %w: param f32[64,64] grad, %v: param f32[64,8] grad) "
     "{\n  %a = mm(%x, %w)\n  %b = tanh(%a)\n  %c = mm(%b, %v)\n  %d = cos(%c)\n"
     "  %s = sum(%d; dim=[])\n  return %s\n}\n";
@@ -35,7 +35,7 @@ int64_t sum_of(const MemoryByKind& bytes) {
 
 TEST(ProgramMemory, adds_up_to_the_bound_of_the_plan) {
   for (const bool fuse : {true, false}) {
-    const Planned p(test::joint_of(network), fuse);
+    const Planned p(test::joint_of(two_products), fuse);
     ASSERT_EQ(p.memory.profile.thunks.size(), p.program.lowered.thunks.size());
     int64_t most = 0;
     for (const MemoryByKind& bytes : p.memory.profile.thunks) most = std::max(most, sum_of(bytes));
@@ -50,7 +50,7 @@ TEST(ProgramMemory, adds_up_to_the_bound_of_the_plan) {
 }
 
 TEST(ProgramMemory, names_what_the_forward_keeps_and_who_reads_it) {
-  const Planned p(test::joint_of(network), false);
+  const Planned p(test::joint_of(two_products), false);
   const size_t boundary = p.memory.profile.forward_thunks;
   EXPECT_GT(boundary, 2U);
   EXPECT_LT(boundary, p.program.lowered.thunks.size());
@@ -66,7 +66,7 @@ TEST(ProgramMemory, names_what_the_forward_keeps_and_who_reads_it) {
 }
 
 TEST(ProgramMemory, inference_keeps_nothing) {
-  const Planned p(test::parsed(network));
+  const Planned p(test::parsed(two_products));
   EXPECT_EQ(p.memory.profile.forward_thunks, p.memory.profile.thunks.size());
   EXPECT_TRUE(p.memory.kept.empty());
 }

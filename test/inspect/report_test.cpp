@@ -8,18 +8,14 @@
 #include "inspect/markup.h"
 #include "inspect/module_drawing.h"
 #include "test/cut/halves.h"
+#include "test/inspect/times_in.h"
 
 namespace cleave {
 namespace {
 
 using test::joint_of;
 using test::parsed;
-
-size_t count_of(const std::string& text, const std::string& part) {
-  size_t n = 0;
-  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++n;
-  return n;
-}
+using test::times_in;
 
 // The part of the page that is a section.
 std::string section(const std::string& page, const std::string& id) {
@@ -89,7 +85,7 @@ TEST(Html, a_table_folds_its_last_rows_away) {
   HtmlTable table({{"name", Cell::name}, {"time", Cell::bar}});
   for (int k = 0; k < 10; ++k) table.row({fmt::format("<v{}>", k), "1 us"}, 0.1 * k);
   const std::string all = table.finish(9);  // one more is shown
-  EXPECT_EQ(count_of(all, "<details>"), 0U);
+  EXPECT_EQ(times_in(all, "<details>"), 0U);
   const std::string html = table.finish(4);
   EXPECT_NE(html.find("<summary>6 more</summary>"), std::string::npos);
   EXPECT_EQ(rows(html).size(), 10U);
@@ -101,19 +97,20 @@ TEST(Html, a_table_folds_its_last_rows_away) {
 
 TEST(Report, loads_nothing_and_links_to_each_section) {
   const std::string page = Example().page();
-  for (const char* loads : {"src=", "http://", "https://", "<script", "<link rel=\"style", "@import",
-                            "url("}) {
+  for (const char* loads :
+       {"src=", "http://", "https://", "<script", "<link rel=\"style", "@import", "url("}) {
     std::string rest = page;
     // Not what names a language.
     for (size_t at; (at = rest.find("http://www.w3.org/2000/svg")) != std::string::npos;)
       rest.erase(at, 26);
     EXPECT_EQ(rest.find(loads), std::string::npos) << loads;
   }
-  for (const char* id : {"graph", "memory", "frontier", "kernels", "coverage", "saved", "warnings"}) {
+  for (const char* id :
+       {"graph", "memory", "frontier", "kernels", "coverage", "saved", "warnings"}) {
     EXPECT_NE(page.find(fmt::format("<a href=\"#{}\">", id)), std::string::npos) << id;
     section(page, id);
   }
-  EXPECT_EQ(count_of(page, "<section"), count_of(page, "</section>"));
+  EXPECT_EQ(times_in(page, "<section"), times_in(page, "</section>"));
 }
 
 TEST(Report, names_are_escaped_wherever_they_come_from) {
@@ -127,6 +124,7 @@ TEST(Report, names_are_escaped_wherever_they_come_from) {
   e.data.kernels = {{.name = bad, .kind = bad, .read = 1}};
   e.data.coverage = {{.op = bad, .calls = 2, .compiled = 1, .reason = bad}};
   e.data.left_out = {bad};
+  e.data.spans = {{bad, "run", 0, 0, 0, 9000}, {bad, bad, 0, 0, 100, 9000}};
   e.data.groups.groups[0].name = bad;
   ProgramMemory memory;
   memory.profile.thunks.resize(2);
@@ -143,17 +141,18 @@ TEST(Report, names_are_escaped_wherever_they_come_from) {
   const std::string page = e.page();
   EXPECT_EQ(page.find("<img"), std::string::npos);
   EXPECT_EQ(page.find("</script>"), std::string::npos);
-  EXPECT_GT(count_of(page, "&lt;img"), 20U);
+  EXPECT_GT(times_in(page, "&lt;img"), 20U);
 }
 
 TEST(Report, modules_have_their_calls_parameters_and_times) {
   Example e;
   e.data.kernels = {{.name = "h", .kind = "product", .us = 6}, {.name = "nothing", .us = 2}};
   const std::string html = section(e.page(), "graph");
-  EXPECT_TRUE(has_row(html, {"fc", "3", "1", "2", "8 KiB", "6.0 us"})) << html.substr(html.find("<table"));
+  EXPECT_TRUE(has_row(html, {"fc", "3", "1", "2", "8 KiB", "6.0 us"}))
+      << html.substr(html.find("<table"));
   EXPECT_TRUE(has_row(html, {"(made by passes)", "", "", "", "", "2.0 us"}));
   // A drawing of the modules, and one of the calls of each.
-  EXPECT_EQ(count_of(html, "<svg"), 1 + e.data.groups.groups.size());
+  EXPECT_EQ(times_in(html, "<svg"), 1 + e.data.groups.groups.size());
   EXPECT_NE(html.find(">net.cpp:3<"), std::string::npos);
 }
 
@@ -161,25 +160,28 @@ TEST(Report, groups_that_are_too_large_to_draw_are_named) {
   std::string text = "graph @main(%x: input f32[4]) {\n  %v0 = tanh(%x)  # a.cpp:1\n";
   for (int k = 1; k < 300; ++k) text += fmt::format("  %v{} = tanh(%v{})  # a.cpp:1\n", k, k - 1);
   const Graph g = parsed(text + "  return %v299\n}");
-  ReportData data{.file = "deep.clv", .target = "t", .graph = &g, .groups = group_calls(g, GroupBy::line)};
+  ReportData data{
+      .file = "deep.clv", .target = "t", .graph = &g, .groups = group_calls(g, GroupBy::line)};
   const std::string html = section(report_page(data), "graph");
-  EXPECT_EQ(count_of(html, "<svg"), 1U);
+  EXPECT_EQ(times_in(html, "<svg"), 1U);
   EXPECT_NE(html.find("a.cpp:1: 300 calls, too many to draw"), std::string::npos);
 }
 
 TEST(Report, kernels_have_bytes_times_and_bandwidth) {
   Example e;
-  e.data.kernels = {{.name = "a", .kind = "kernel", .read = 3072, .written = 1024, .us = 2},
-                    {.name = "h", .kind = "product", .read = 8000, .written = 2000, .flops = 60000,
-                     .us = 6}};
+  e.data.kernels = {
+      {.name = "a", .kind = "kernel", .read = 3072, .written = 1024, .us = 2},
+      {.name = "h", .kind = "product", .read = 8000, .written = 2000, .flops = 60000, .us = 6}};
   e.data.copy_bytes_per_us = 4000;
   e.data.runs = 5;
   e.data.threads = 2;
+  e.data.spans = {{"run", "run", 0, 0, 0, 9000}, {"%a", "kernel", 0, 0, 100, 2100}};
   const std::string html = section(e.page(), "kernels");
+  EXPECT_NE(html.find("When each step ran, and where"), std::string::npos);
   // 10 kB in 6 us are 1.67 GB/s, of a copy's 4 GB/s; 60 kflop in it are 10 GFLOP/s. Longest first.
   const std::vector<Row> all = rows(html);
-  const Row product = {"%h", "product", "7.812 KiB", "1.953 KiB", "6.00 us, 75.0%", "1.67 GB/s",
-                       "42%", "10.0"};
+  const Row product = {"%h",        "product", "7.812 KiB", "1.953 KiB", "6.00 us, 75.0%",
+                       "1.67 GB/s", "42%",     "10.0"};
   const Row kernel = {"%a", "kernel", "3 KiB", "1 KiB", "2.00 us, 25.0%", "2.05 GB/s", "51%", ""};
   ASSERT_EQ(all.size(), 4U);  // the two kinds, then these
   EXPECT_EQ(all[2], product);
@@ -190,8 +192,9 @@ TEST(Report, kernels_have_bytes_times_and_bandwidth) {
 
 TEST(Report, coverage_names_what_is_not_compiled_first) {
   Example e;
-  e.data.coverage = {{.op = "mm", .calls = 6, .compiled = 6},
-                     {.op = "all_reduce", .calls = 2, .compiled = 0, .reason = "no kernel: no transport"}};
+  e.data.coverage = {
+      {.op = "mm", .calls = 6, .compiled = 6},
+      {.op = "all_reduce", .calls = 2, .compiled = 0, .reason = "no kernel: no transport"}};
   const std::string html = section(e.page(), "coverage");
   EXPECT_NE(html.find("6 of 8 calls are compiled (75.0%)"), std::string::npos);
   ASSERT_EQ(rows(html).size(), 2U);
@@ -206,7 +209,11 @@ TEST(Report, memory_names_what_is_there_at_the_peak) {
   memory.profile.planned_peak = 5120;
   memory.profile.forward_thunks = 2;
   memory.peak_step = 1;
-  memory.at_peak = {{.name = "h", .made_by = "product", .bytes = 4096, .kind = Kept::saved, .first = 0,
+  memory.at_peak = {{.name = "h",
+                     .made_by = "product",
+                     .bytes = 4096,
+                     .kind = Kept::saved,
+                     .first = 0,
                      .last = 2}};
   e.data.memory = memory;
   const std::string html = section(e.page(), "memory");
@@ -232,7 +239,11 @@ TEST(Report, says_why_each_value_is_saved) {
   e.data.cut->reasons = {{.why = "a rule", .saved = 2, .saved_bytes = 2048}};
   e.data.cut->explanation = {
       {.name = "again", .bytes = 64, .fate = Fate::recomputed, .reason = "costs nothing"},
-      {.name = "h", .bytes = 2048, .fate = Fate::saved, .reason = "dear", .change = "less where cheap"},
+      {.name = "h",
+       .bytes = 2048,
+       .fate = Fate::saved,
+       .reason = "dear",
+       .change = "less where cheap"},
       {.name = "out", .fate = Fate::forward_only, .reason = "not needed"}};
   const std::string html = section(e.page(), "saved");
   EXPECT_TRUE(has_row(html, {"a rule", "2", "2 KiB", "", ""}));
@@ -244,14 +255,17 @@ TEST(Report, says_why_each_value_is_saved) {
 
 TEST(Report, a_graph_without_a_program_has_a_page) {
   const Graph g = parsed("graph @main(%x: input f32[4]) {\n  return %x\n}");
-  const ReportData data{.file = "x", .target = "t", .graph = &g, .groups = group_calls(g, GroupBy::op),
+  const ReportData data{.file = "x",
+                        .target = "t",
+                        .graph = &g,
+                        .groups = group_calls(g, GroupBy::op),
                         .left_out = {"kernels: of no interest"}};
   const std::string page = report_page(data);
   EXPECT_NE(section(page, "warnings").find("kernels: of no interest"), std::string::npos);
   EXPECT_NE(section(page, "kernels").find("There are none"), std::string::npos);
 }
 
-TEST(ModuleDrawing, has_a_box_for_each_group_and_a_dashed_curve_for_a_shared_weight) {
+TEST(ModuleDrawing, has_a_box_for_each_part_of_the_forward) {
   const Graph g = parsed(R"(
 graph @main(%wte.weight: param f32[50,8], %fc.weight: param f32[8,8], %i: input i64[4]) {
   %e = embedding(%wte.weight, %i)
@@ -261,13 +275,14 @@ graph @main(%wte.weight: param f32[50,8], %fc.weight: param f32[8,8], %i: input 
   return %y
 })");
   const CallGroups groups = group_calls(g, GroupBy::module);
-  const std::string svg = module_drawing(groups);
-  ASSERT_EQ(groups.groups.size(), 2U);
-  EXPECT_NE(svg.find(">wte<"), std::string::npos);
-  EXPECT_NE(svg.find(">fc<"), std::string::npos);
-  EXPECT_NE(svg.find(">3 calls<"), std::string::npos);
-  EXPECT_NE(svg.find(">1.562 KiB<"), std::string::npos);
-  EXPECT_EQ(count_of(svg, "stroke-dasharray"), 1U);
+  const std::string svg = module_drawing(g, groups, {1, 0});
+  EXPECT_EQ(times_in(svg, ">wte<"), 2U);  // the embedding and the head
+  EXPECT_EQ(times_in(svg, ">fc<"), 1U);
+  EXPECT_EQ(times_in(svg, ">2 calls<"), 1U);
+  EXPECT_EQ(times_in(svg, ">1.562 KiB of parameters<"), 1U);
+  EXPECT_EQ(times_in(svg, "fill=\"#74a3d6\""), 2U);
+  EXPECT_EQ(times_in(svg, "<path "), 3U);
+  EXPECT_EQ(times_in(svg, "stroke-dasharray"), 0U);
   EXPECT_EQ(group_title(GroupBy::module, ""), "(model)");
 }
 

@@ -193,8 +193,12 @@ class Trace(Case):
         self.assertEqual(r.returncode, 0, r.stderr)
         events = spans(trace)
         self.check_nesting(events)
-        self.assertGreaterEqual(sum(e["cat"] == "run" for e in events), 5)
-        self.assertIn("grad", {e["name"] for e in events if e["cat"] == "stage"} | {"grad"})
+        steps = [e for e in events if e["cat"] == "step"]
+        self.assertEqual([e["name"] for e in steps], [f"step {k}" for k in range(5)])
+        for s in steps:  # the run of a step is inside its span
+            self.assertEqual(sum(e["cat"] == "run" and s["ts"] <= e["ts"] and e["ts"] + e["dur"] <= s["ts"] + s["dur"]
+                                 for e in events), 1)
+        self.assertLessEqual({"autocast", "pre_grad", "verify", "build"}, {e["name"] for e in events if e["cat"] == "stage"})
         self.assertTrue(any(e["cat"] == "attention" for e in events))
 
     def test_refuses_what_it_can_not_trace(self):
