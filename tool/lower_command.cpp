@@ -129,7 +129,9 @@ Status lower(Options& o) {
   CLEAVE_CHECK(o.trace.write());
   if (!o.lowered.empty()) CLEAVE_CHECK(write_text(o.lowered, program.graph().text()));
   if (o.json) return print_json(to_json(program, runs));
-  std::FILE* const to = goes_to_stdout(o.out) || goes_to_stdout(o.lowered) ? stderr : stdout;
+  const bool taken =
+      goes_to_stdout(o.out) || goes_to_stdout(o.lowered) || goes_to_stdout(o.trace.path);
+  std::FILE* const to = taken ? stderr : stdout;
   fmt::print(to, "{}", program.coverage());
   return {};
 }

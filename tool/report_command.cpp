@@ -24,7 +24,7 @@ namespace cleave::tool {
 namespace {
 
 // Beyond these many calls the searches for a frontier take longer than a page is waited for.
-constexpr size_t most_for_trades = 4000, most_for_programs = 1000;
+constexpr size_t most_for_trades = 20000, most_for_programs = 5000;
 constexpr size_t most_groups = 120;
 constexpr int64_t most_spans = 100'000;
 

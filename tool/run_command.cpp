@@ -243,7 +243,8 @@ Status run(Options& o) {
                        {"peak_bytes", report.peak_bytes},
                        {"planned_peak_bytes", report.planned_peak_bytes},
                        {"target", target.text()}});
-  std::FILE* const to = goes_to_stdout(o.out) ? stderr : stdout;
+  const bool taken = goes_to_stdout(o.out) || goes_to_stdout(o.trace.path);
+  std::FILE* const to = taken ? stderr : stdout;
   for (const auto& [name, a] : named)
     fmt::print(to, "{}: {}\n", name, Type(a.dtype, Shape(a.shape.begin(), a.shape.end())).text());
   fmt::print(stderr,

@@ -60,6 +60,9 @@ Status check(const TrainArguments& o) {
     return user_error("--threads {}: expected 0 to 1024", o.threads);
   for (const auto& [name, path] : {std::pair("--out", &o.out), std::pair("--save-init", &o.init)})
     if (*path == "-") return user_error("{} -: a checkpoint needs a file", name);
+  for (const auto& [name, path] :
+       {std::pair("--save-graph", &o.graph), std::pair("--trace", &o.trace.path)})
+    if (*path == "-") return user_error("{} -: expected a file, as stdout has the losses", name);
   return check_files({{"--text", o.text}, {"--resume", o.resume, true}},
                      {{"--out", o.out},
                       {"--save-init", o.init},

@@ -5,8 +5,8 @@
 //   %mm_9 -> grad %blocks.0.qkv.weight                   blocks.0.qkv: it is that parameter's
 //
 // A graph doesn't carry modules: they are read off the names of parameters and buffers, which are
-// paths. A view belongs to the module of its operand, any other call that reads or makes none of them
-// around the module of its last operand.
+// paths. A view belongs to the module of its operand, any other call that reads or makes none of
+// them around the module of its last operand.
 #pragma once
 #include <string>
 #include <vector>

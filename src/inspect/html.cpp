@@ -22,7 +22,8 @@ header p { margin: 4px 0 0; color: #b8c4d4; overflow-wrap: anywhere; }
 .tile { background: #243244; border-radius: 6px; padding: 10px 16px; min-width: 120px; }
 .tile b { display: block; font-size: 20px; font-weight: 600; }
 .tile span { color: #b8c4d4; font-size: 12px; }
-nav { position: sticky; top: 0; z-index: 2; background: #fff; border-bottom: 1px solid var(--line); }
+nav { position: sticky; top: 0; z-index: 2; background: #fff;
+      border-bottom: 1px solid var(--line); }
 nav a { display: inline-block; padding: 10px 14px 10px 0; color: var(--accent);
         text-decoration: none; }
 section { background: #fff; border: 1px solid var(--line); border-radius: 8px; margin: 20px 0;
@@ -40,7 +41,8 @@ th { text-align: left; font-weight: 600; color: var(--quiet); border-bottom: 2px
 td { border-bottom: 1px solid #eef0f3; padding: 4px 10px; vertical-align: top;
      overflow-wrap: anywhere; min-width: 60px; }
 th.r, td.r { text-align: right; white-space: nowrap; }
-td.n { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 12.5px; }
+td.n { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 12.5px;
+       min-width: 20ch; }
 td.b { text-align: right; white-space: nowrap; min-width: 130px;
        background: linear-gradient(#cfe0f7, #cfe0f7) no-repeat 0 5px / var(--w) 18px; }
 details { margin: 6px 0; }

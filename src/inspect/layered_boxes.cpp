@@ -111,9 +111,11 @@ void LayeredBoxes::draw_boxes(Svg& svg, double top) const {
     svg.rectangle({d.x, y, d.width, box_height_}, d.fill, {"#667", 0.8, ""}, 4);
     svg.text({middle, y + 14}, d.name, name_size, Anchor::middle);
     svg.text({middle, y + 28}, d.kind, kind_size, Anchor::middle, "#556");
-    for (size_t k = 0; k < d.details.size(); ++k)
+    for (size_t k = 0; k < d.details.size(); ++k) {
+      if (d.details[k].empty()) continue;
       svg.text({middle, y + 28 + line_height * static_cast<double>(k + 1)}, d.details[k], kind_size,
                Anchor::middle, "#889");
+    }
   }
 }
 

@@ -13,8 +13,8 @@ namespace cleave {
 namespace {
 
 constexpr double margin = 30, head = 20;
-constexpr std::array<std::string_view, 6> shades = {"#f4f7fb", "#e2ebf6", "#cbdcf0",
-                                                    "#b0cbe9", "#93b8e0", "#74a3d6"};
+constexpr std::array<std::string_view, 6> shades = {"#f7f9fc", "#ebf1f9", "#dfe9f6",
+                                                    "#d2e1f3", "#c5d9f0", "#b7d0ed"};
 
 std::string_view shade_of(const std::vector<double>& weight, size_t k) {
   if (k >= weight.size()) return shades[1];
@@ -30,7 +30,8 @@ std::vector<Drawn> boxes_of(const CallGroups& groups, const std::vector<GroupSeg
     const CallGroup& group = groups.groups[segments[k].group];
     const bool is_first = begun.insert(segments[k].group).second;
     Drawn d{.name = group_title(groups.by, group.name),
-            .kind = fmt::format("{} calls", segments[k].calls.size()),
+            .kind = fmt::format("{} call{}", segments[k].calls.size(),
+                                segments[k].calls.size() == 1 ? "" : "s"),
             .details = {is_first && group.parameter_bytes > 0
                             ? bytes_text(group.parameter_bytes) + " of parameters"
                             : ""},

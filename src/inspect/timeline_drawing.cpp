@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "inspect/axis.h"
@@ -28,13 +29,33 @@ std::string_view colour_of(const std::string& kind) {
 }
 
 // The name, shortened to what fits; empty where hardly anything does.
-std::string fitted(const std::string& name, double room) {
+std::string fitted(const Span& s, double room) {
+  const std::string name = s.pieces > 0 ? fmt::format("{} pieces", s.pieces) : s.name;
   if (Svg::text_width(name, text_size) <= room) return name;
+  if (s.pieces > 0) {
+    const std::string number = fmt::format("{}", s.pieces);
+    return Svg::text_width(number, text_size) <= room ? number : "";
+  }
   const auto letters = static_cast<size_t>(std::max(room / Svg::text_width("m", text_size), 0.0));
-  if (letters < 5 || name.size() < letters) return "";
+  if (letters < 7 || name.size() < letters) return "";
   size_t end = letters - 2;  // not inside a character
   while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
   return name.substr(0, end) + "..";
+}
+
+// What the colours mean, of the kinds that are there.
+void draw_legend(Svg& svg, const std::vector<Span>& spans, int64_t begin, int64_t end) {
+  std::set<std::string> kinds;
+  for (const Span& s : spans)
+    if (s.end_ns > begin && s.begin_ns < end) kinds.insert(s.kind);
+  double x = width - right;
+  for (auto kind = kinds.rbegin(); kind != kinds.rend() && x > width / 2; ++kind) {
+    x -= Svg::text_width(*kind, text_size);
+    svg.text({x, 26}, *kind, text_size, Anchor::start, "#555");
+    x -= 18;
+    svg.rectangle({x, 16, 13, 12}, colour_of(*kind), {"#aaa", 0.5, ""}, 2);
+    x -= 12;
+  }
 }
 
 struct Placed {
@@ -82,6 +103,7 @@ std::string timeline_drawing(const std::string& title, const std::vector<Span>& 
   };
   Svg svg(width, height);
   svg.text({left, 26}, title, 15);
+  draw_legend(svg, spans, begin_ns, end_ns);
   // Time, from the window's begin to its end.
   for (int k = 0; k <= 4; ++k) {
     const int64_t ns = begin_ns + (end_ns - begin_ns) * k / 4;
@@ -100,9 +122,7 @@ std::string timeline_drawing(const std::string& title, const std::vector<Span>& 
       if (to - from < 0.33) continue;
       svg.rectangle({from, y + p.depth * row, to - from, row - 3}, colour_of(p.span->kind),
                     {"white", 0.5, ""}, 1.5);
-      const std::string name =
-          p.span->pieces > 0 ? fmt::format("{} pieces", p.span->pieces) : p.span->name;
-      if (const std::string text = fitted(name, to - from - 6); !text.empty())
+      if (const std::string text = fitted(*p.span, to - from - 6); !text.empty())
         svg.text({from + 3, y + p.depth * row + 12.5}, text, text_size);
     }
     y += lane.rows * row + gap;
@@ -113,15 +133,18 @@ std::string timeline_drawing(const std::string& title, const std::vector<Span>& 
 std::vector<TimelinePart> parts_of(const std::vector<Span>& spans) {
   std::vector<TimelinePart> out;
   const Span *first = nullptr, *last = nullptr, *run = nullptr;
+  const bool steps = std::ranges::count(spans, "step", &Span::kind) > 0;
   for (const Span& s : spans) {
     if (s.kind == "stage") {
       if (first == nullptr || s.begin_ns < first->begin_ns) first = &s;
       if (last == nullptr || s.end_ns > last->end_ns) last = &s;
     }
-    if (s.kind == "run" && (run == nullptr || s.begin_ns > run->begin_ns)) run = &s;
+    if (s.kind == (steps ? "step" : "run") && (run == nullptr || s.begin_ns > run->begin_ns))
+      run = &s;
   }
   if (first != nullptr) out.push_back({"Compiling", first->begin_ns, last->end_ns});
-  if (run != nullptr) out.push_back({"The last run", run->begin_ns, run->end_ns});
+  if (run != nullptr)
+    out.push_back({steps ? "The last step" : "The last run", run->begin_ns, run->end_ns});
   return out;
 }
 

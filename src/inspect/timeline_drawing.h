@@ -18,7 +18,8 @@ namespace cleave {
 std::string timeline_drawing(const std::string& title, const std::vector<Timeline::Span>& spans,
                              int64_t begin_ns, int64_t end_ns);
 
-// Windows that are worth a picture: all stages, if they were watched, and the last run.
+// Windows that are worth a picture: all stages, if they were watched, and the last step of a
+// training run, else the last run.
 struct TimelinePart {
   std::string title;
   int64_t begin_ns = 0, end_ns = 0;

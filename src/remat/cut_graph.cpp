@@ -162,7 +162,8 @@ flow::FailedNetwork CutGraph::network() const {
     of_value[at(v)] = add("%" + g.name(value), constraint_on(value), source);
     if (flow_.needed[at(v)]) out.network.sink.back() = flow::infinite;
   };
-  for (int32_t v = 0; v < flow_.placeholders; ++v) add_value(v, flow::infinite);
+  for (int32_t v = 0; v < flow_.placeholders; ++v)
+    add_value(v, flow_.unsavable[at(v)] ? flow::infinite : flow_.bytes[at(v)]);
   for (int32_t n = 0; n < flow_.calls(); ++n) {
     const Node& node = g.node(nodes_[at(n)]);
     const int32_t call = add(node.op->name, flow_.pinned[at(n)] ? "must not run again" : "",

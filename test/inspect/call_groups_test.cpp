@@ -14,14 +14,16 @@ using test::joint_of;
 using test::parsed;
 
 const char* const blocks = R"(
-graph @main(%wte.weight: param f32[50,8] grad, %blocks.0.ln.weight: param f32[8] grad, %blocks.0.ln.bias: param f32[8] grad, %blocks.0.fc.weight: param f32[8,8] grad, %blocks.1.fc.weight: param f32[8,8] grad, %i: input i64[4]) {
+graph @main(%wte.weight: param f32[50,8] grad, %h.0.ln.weight: param f32[8] grad,
+  %h.0.ln.bias: param f32[8] grad, %h.0.fc.weight: param f32[8,8] grad,
+  %h.1.fc.weight: param f32[8,8] grad, %i: input i64[4]) {
   %e = embedding(%wte.weight, %i)
-  %n, %m, %r = native_layer_norm(%e, %blocks.0.ln.weight, %blocks.0.ln.bias; normalized_shape=[8], eps=1e-05)
-  %t0 = permute(%blocks.0.fc.weight; dims=[1,0])
+  %n, %m, %r = native_layer_norm(%e, %h.0.ln.weight, %h.0.ln.bias; normalized_shape=[8], eps=1e-05)
+  %t0 = permute(%h.0.fc.weight; dims=[1,0])
   %h = mm(%n, %t0)
   %g = gelu(%h)
   %x = add(%e, %g)
-  %t1 = permute(%blocks.1.fc.weight; dims=[1,0])
+  %t1 = permute(%h.1.fc.weight; dims=[1,0])
   %k = mm(%x, %t1)
   %z = add(%x, %k)
   return %z
@@ -39,9 +41,8 @@ TEST(CallGroups, a_call_belongs_to_the_module_whose_parameter_it_reads) {
   EXPECT_EQ(best_grouping(g), GroupBy::module);
   const CallGroups all = group_calls(g, GroupBy::module);
   const std::map<std::string, std::string> expected = {
-      {"e", "wte"},          {"n", "blocks.0.ln"}, {"t0", "blocks.0.fc"},
-      {"h", "blocks.0.fc"},  {"g", "blocks.0"},    {"x", "blocks.0"},
-      {"t1", "blocks.1.fc"}, {"k", "blocks.1.fc"}, {"z", "blocks.1"}};
+      {"e", "wte"}, {"n", "h.0.ln"},  {"t0", "h.0.fc"}, {"h", "h.0.fc"}, {"g", "h.0"},
+      {"x", "h.0"}, {"t1", "h.1.fc"}, {"k", "h.1.fc"},  {"z", "h.1"}};
   EXPECT_EQ(group_of(g, all), expected);
   EXPECT_EQ(all.groups[0].parameter_bytes, 50 * 8 * 4);
   EXPECT_EQ(all.groups[1].parameter_bytes, 2 * 8 * 4);
@@ -62,7 +63,7 @@ graph @main(%a.fc.weight: param f32[8,8], %x: input f32[4,8]) {
 
 TEST(CallGroups, segments_are_what_no_path_leaves_and_comes_back_to) {
   const Graph g = parsed(blocks);
-  const CallGroups all = group_calls(g, GroupBy::module, 3);  // wte, blocks.0, blocks.1
+  const CallGroups all = group_calls(g, GroupBy::module, 3);  // wte, h.0, h.1
   const Graph tied = parsed(R"(
 graph @main(%wte.weight: param f32[50,8], %fc.weight: param f32[8,8], %i: input i64[4]) {
   %e = embedding(%wte.weight, %i)
@@ -116,7 +117,7 @@ TEST(CallGroups, paths_are_shortened_until_there_are_few_enough) {
   const CallGroups few = group_calls(g, GroupBy::module, 3);
   std::set<std::string> names;
   for (const CallGroup& c : few.groups) names.insert(c.name);
-  EXPECT_EQ(names, (std::set<std::string>{"wte", "blocks.0", "blocks.1"}));
+  EXPECT_EQ(names, (std::set<std::string>{"wte", "h.0", "h.1"}));
   const CallGroups one = group_calls(g, GroupBy::module, 1);
   ASSERT_EQ(one.groups.size(), 1U);
   EXPECT_EQ(one.groups[0].calls.size(), g.node_count());

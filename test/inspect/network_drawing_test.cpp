@@ -32,10 +32,13 @@ flow::FailedNetwork failed_network(const std::string& text) {
 
 TEST(NetworkDrawing, the_path_goes_through_infinite_capacities) {
   const flow::FailedNetwork failed = failed_network(contradiction(0));
+  const Graph joint = test::joint_of(contradiction(0));
+  const std::vector<ConstrainedValue> conflict =
+      CutGraph::conflict(value_or_throw(JointView::make(joint)));
   EXPECT_EQ(failed.network.source[static_cast<size_t>(failed.path.first)], flow::infinite);
   EXPECT_EQ(failed.network.sink[static_cast<size_t>(failed.path.last)], flow::infinite);
   EXPECT_EQ(failed.names[static_cast<size_t>(failed.path.first)], "mm");
-  EXPECT_EQ(failed.names[static_cast<size_t>(failed.path.last)], "%v");
+  EXPECT_EQ(failed.names[static_cast<size_t>(failed.path.last)], "%" + conflict.back().name);
   int32_t at = failed.path.first;
   for (const int32_t a : failed.path.arcs) {
     const flow::Arc& arc = failed.network.arcs[static_cast<size_t>(a)];
@@ -44,11 +47,13 @@ TEST(NetworkDrawing, the_path_goes_through_infinite_capacities) {
     at = arc.head;
   }
   EXPECT_EQ(at, failed.path.last);
+  // A call and its value for each value of the conflict.
+  EXPECT_EQ(failed.path.arcs.size() + 1, 2 * conflict.size());
   EXPECT_EQ(failed.names.size(), static_cast<size_t>(failed.network.nodes()));
 }
 
 TEST(NetworkDrawing, marks_the_conflict) {
-  const flow::FailedNetwork failed = failed_network(contradiction(0));
+  const flow::FailedNetwork failed = failed_network(contradiction(1));
   const size_t on_path = failed.path.arcs.size() + 1;
   const std::string svg = network_svg("why", failed);
   EXPECT_EQ(times_in(svg, "stroke-width=\"3\""), on_path + 1);  // from the source, to the sink
