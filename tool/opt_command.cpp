@@ -88,9 +88,10 @@ class PassPictures {
     std::filesystem::create_directories(folder_, error);
     if (error) return user_error("--draw {}: {}", folder_, error.message());
     ++number_;
-    CLEAVE_CHECK(
-        write(before_, "before", pass, {.marked = changed_calls(before_, g), .mark = "#ffd6d6"}));
-    CLEAVE_CHECK(write(g, "after", pass, {.marked = changed_calls(g, before_), .mark = "#b2f2bb"}));
+    CLEAVE_CHECK(write(before_, "before", pass,
+                       {.results = false, .marked = changed_calls(before_, g), .mark = "#ffd6d6"}));
+    CLEAVE_CHECK(write(g, "after", pass,
+                       {.results = false, .marked = changed_calls(g, before_), .mark = "#b2f2bb"}));
     before_ = g;
     return {};
   }

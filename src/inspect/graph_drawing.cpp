@@ -58,7 +58,7 @@ std::string graph_svg(const Graph& g, const GraphDrawing& shown) {
   std::set<ValueId> returned;
   for (const Return& r : g.returns()) returned.insert(r.value);
   for (const ValueId v : returned)
-    if (Drawn* d = drawing.find(v)) d->fill = "#d3f9d8";
+    if (Drawn* d = drawing.find(v); d != nullptr && shown.results) d->fill = "#d3f9d8";
   for (const std::string& name : shown.marked)
     if (const ValueId v = g.find(name); v.valid())
       if (Drawn* d = drawing.find(v)) d->fill = shown.mark;

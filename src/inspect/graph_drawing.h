@@ -12,6 +12,7 @@ constexpr size_t largest_graph_drawing = 200;  // calls
 struct GraphDrawing {
   bool types = true;
   bool sources = true;  // the program's line of each call
+  bool results = true;  // in green
   // Calls that are drawn in this colour, by the name of their first result.
   std::set<std::string> marked = {};
   std::string_view mark = "#ffd6d6";
