@@ -27,7 +27,7 @@ flow::FailedNetwork failed_network(const std::string& text) {
   const JointView view = value_or_throw(JointView::make(joint));
   auto failed = CutGraph::failed_network(view, {});
   EXPECT_TRUE(failed.has_value());
-  return std::move(*failed);
+  return std::move(failed).value();  // throws where there is none
 }
 
 TEST(NetworkDrawing, the_path_goes_through_infinite_capacities) {

@@ -250,6 +250,7 @@ TEST(Report, says_why_each_value_is_saved) {
   EXPECT_TRUE(has_row(html, {"a rule", "2", "2 KiB", "", ""}));
   EXPECT_TRUE(has_row(html, {"%h", "2 KiB", "saved", "dear; less where cheap"}));
   EXPECT_TRUE(has_row(html, {"%again", "64 B", "computed again", "costs nothing"}));
+  EXPECT_LT(html.find("%h<"), html.find("%again<"));  // what is saved comes first
   EXPECT_EQ(html.find("%out"), std::string::npos);
   EXPECT_TRUE(has_row(html, {"mm", "5", "2", "3", ""})) << html;
 }
