@@ -119,7 +119,9 @@ std::string memory_chart(const std::string& title, const MemoryProfile& profile,
     const double at = y.at(below[k]);
     labels.keep_free({chart.x(k), at, frame.width / chart.count(), height - bottom - at});
   }
-  draw_halves(svg, profile, chart.x(columns.forward));
+  const double middle = chart.x(columns.forward);
+  draw_halves(svg, profile, middle);
+  labels.keep_free({middle - 1, top, 2, frame.height});
   if (budget) {
     const double at = y.at(static_cast<double>(*budget));
     svg.line({left, at}, {width - right, at}, {"#d62728", 1.5, "6 3"});

@@ -23,6 +23,20 @@ std::string_view name_of(GroupBy by) {
   return "";
 }
 
+// The call that a value of the program comes from: of the graph, or one that runs again under a
+// name with an ending (%h.again, %h_1). Invalid for what passes made.
+NodeId origin(const Graph& g, std::string name) {
+  for (const std::string_view ending : {"", ".again", "_"}) {
+    if (ending == "_") {
+      while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.pop_back();
+    }
+    if (!name.ends_with(ending)) continue;
+    name.resize(name.size() - ending.size());
+    if (const ValueId v = g.find(name); v.valid()) return g.value(v).def;
+  }
+  return {};
+}
+
 // The measured time of each group's kernels, by the values that they are named after; of those
 // that no call of the graph has, last.
 std::vector<double> times_of(const ReportData& data, const CallGroups& groups) {
@@ -32,8 +46,7 @@ std::vector<double> times_of(const ReportData& data, const CallGroups& groups) {
     for (const NodeId n : groups.groups[k].calls) group[n.v] = k;
   std::vector<double> out(groups.groups.size() + 1);
   for (const ReportKernel& k : data.kernels) {
-    const ValueId v = g.find(k.name);
-    const NodeId def = v.valid() ? g.value(v).def : NodeId{};
+    const NodeId def = origin(g, k.name);
     out[def.valid() ? group[def.v] : out.size() - 1] += k.us.value_or(0);
   }
   return out;

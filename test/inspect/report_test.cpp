@@ -148,7 +148,11 @@ TEST(Report, names_are_escaped_wherever_they_come_from) {
 
 TEST(Report, modules_have_their_calls_parameters_and_times) {
   Example e;
-  e.data.kernels = {{.name = "h", .kind = "product", .us = 6}, {.name = "nothing", .us = 2}};
+  e.data.kernels = {{.name = "h", .kind = "product", .us = 3},
+                    {.name = "h.again", .us = 1},
+                    {.name = "h_12", .us = 2},
+                    {.name = "nothing", .us = 1.5},
+                    {.name = "12", .us = 0.5}};
   const std::string html = section(e.page(), "graph");
   EXPECT_TRUE(has_row(html, {"fc", "2", "1", "1", "8 KiB", "6.0 us"}));
   EXPECT_TRUE(has_row(html, {"(made by passes)", "", "", "", "", "2.0 us"}));
