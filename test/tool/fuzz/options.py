@@ -14,7 +14,7 @@ WRITES = {"--out", "-o", "--forward", "--backward", "--save-init", "--save-graph
 FOLDERS = {"--dump", "--plot", "--cache", "--draw"}
 # Positionals that are no graph.
 KINDS = {"remat": "remat", "plan": "buffers"}
-WRITTEN = {"run": ".safetensors", "train": ".safetensors", "plan": ".csv", "tune": ".target", "build": ".so", "report": ".html", "draw": ".svg"}  # others write graphs
+WRITTEN = {"run": ".safetensors", "train": ".safetensors", "plan": ".csv", "tune": ".target", "build": ".so", "report": ".html", "draw": ".svg", "lower": ".safetensors"}  # others write graphs
 OWN_WRITTEN = {"--trace": ".json", "--save-graph": ".clv"}  # of an option, whichever command has it
 # Positionals that name no file.
 NO_FILES = {"ACTION"}
