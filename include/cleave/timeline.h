@@ -33,7 +33,7 @@ class CLEAVE_API Timeline {
 
   // `threads` is what programs run on; null: cleave's own, one for each core. Keeps the first
   // `limit` spans, for which it takes memory here, and counts the others. Errors (user): a limit
-  // below 1 or above 2^28; the system starts no threads.
+  // below 1 or above 2^24; the system starts no threads.
   explicit Timeline(std::shared_ptr<Executor> threads = nullptr, int64_t limit = 1 << 20);
 
   // For CompileOptions::executor and ::observers. Both may be used by several programs and threads.

@@ -26,7 +26,7 @@ namespace {
 using Clock = RunObserver::Clock;
 using Name = RunObserver::Name;
 
-constexpr int64_t most_spans = int64_t{1} << 28;
+constexpr int64_t most_spans = int64_t{1} << 24;
 constexpr size_t usual_threads = 1024;  // more take memory while they run
 constexpr size_t deepest = 64;          // spans that are open on one thread; deeper ones are lost
 std::atomic<uint64_t> timelines_made{0};
@@ -34,11 +34,12 @@ std::atomic<uint64_t> timelines_made{0};
 }  // namespace
 
 struct Timeline::State {
+  // Without initial values: an array of it takes memory where it is written.
   struct Slot {
-    Name name = 0;
-    int32_t thread = 0;
-    int32_t pieces = 0;  // 0: no pieces of a step
-    int64_t begin_ns = 0, end_ns = 0;
+    Name name;
+    int32_t thread;
+    int32_t pieces;  // 0: no pieces of a step
+    int64_t begin_ns, end_ns;
   };
   struct Text {
     std::string name, kind;
@@ -68,7 +69,7 @@ struct Timeline::State {
     const int64_t k = taken.fetch_add(1, std::memory_order_relaxed);
     if (k >= limit) return nullptr;
     Slot& s = slots[static_cast<size_t>(k)];
-    s = {.name = name, .thread = thread(), .begin_ns = ns(begin), .end_ns = ns(end)};
+    s = {name, thread(), 0, ns(begin), ns(end)};
     return &s;
   }
 
