@@ -71,6 +71,10 @@ std::string joined(std::vector<std::string>::const_iterator begin,
 }  // namespace
 
 void HtmlTable::row(const std::vector<std::string>& cells, double share) {
+  if (rows_.size() == most_rows) {
+    ++left_out_;
+    return;
+  }
   std::string out = "<tr>";
   for (size_t k = 0; k < columns_.size(); ++k) {
     const Cell cell = columns_[k].cell;
@@ -99,8 +103,10 @@ std::string HtmlTable::finish(size_t shown) const {
   const auto middle = rows_.begin() + static_cast<std::ptrdiff_t>(first);
   std::string out = open() + joined(rows_.begin(), middle) + std::string(close);
   if (first < rows_.size())
-    out += html_details(fmt::format("{} more", rows_.size() - first),
+    out += html_details(fmt::format("{} more", rows() - first),
                         open() + joined(middle, rows_.end()) + std::string(close));
+  if (left_out_ > 0)
+    out += html_note(fmt::format("The last {} of these are left out here.", left_out_));
   return out;
 }
 

@@ -29,17 +29,21 @@ struct Column {
 
 class HtmlTable {
  public:
+  static constexpr size_t most_rows = 4000;
+
   explicit HtmlTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
   // A text for each column; `share` in [0, 1] is the length of its bar.
   void row(const std::vector<std::string>& cells, double share = 0);
-  size_t rows() const { return rows_.size(); }
-  // Rows beyond the first `shown` are in a part that opens at a click.
+  size_t rows() const { return rows_.size() + left_out_; }
+  // Rows beyond the first `shown` are in a part that opens at a click; beyond the first most_rows
+  // they are counted.
   std::string finish(size_t shown = 30) const;
 
  private:
   std::string open() const;
   std::vector<Column> columns_;
   std::vector<std::string> rows_;
+  size_t left_out_ = 0;
 };
 
 // Folded away until it is opened; `title` is text, `body` HTML.

@@ -97,6 +97,15 @@ TEST(Html, a_table_folds_its_last_rows_away) {
   EXPECT_EQ(html.find("<v"), std::string::npos);
 }
 
+TEST(Html, a_table_counts_what_is_too_much_for_a_page) {
+  HtmlTable table({{"name", Cell::name}});
+  for (size_t k = 0; k < HtmlTable::most_rows + 7; ++k) table.row({"x"});
+  const std::string html = table.finish(10);
+  EXPECT_EQ(rows(html).size(), HtmlTable::most_rows);
+  EXPECT_NE(html.find(fmt::format(">{} more<", HtmlTable::most_rows + 7 - 10)), std::string::npos);
+  EXPECT_NE(html.find("The last 7 of these are left out here."), std::string::npos);
+}
+
 TEST(Report, loads_nothing_and_links_to_each_section) {
   const std::string page = Example().page();
   for (const char* loads :
