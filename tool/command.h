@@ -44,6 +44,7 @@ Command tune_command();
 Command cache_command();
 Command diff_command();
 Command doctor_command();
+Command report_command();
 
 // In the order in which help lists them.
 std::vector<Command> all_commands();

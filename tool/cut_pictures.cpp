@@ -1,10 +1,13 @@
 #include "tool/cut_pictures.h"
 
+#include <fmt/ranges.h>
+
 #include <filesystem>
 
 #include "inspect/cut_drawing.h"
 #include "inspect/cut_plots.h"
 #include "inspect/memory_chart.h"
+#include "inspect/network_drawing.h"
 #include "tool/graph_file.h"
 
 namespace cleave::tool {
@@ -49,12 +52,26 @@ Status plot_cut(const std::string& folder, const Graph& joint, const Partition& 
   return write_picture(folder, "cut.svg", *drawing);
 }
 
-Status plot_conflict(const std::string& folder, const Graph& joint) {
+Result<std::string> plot_conflict(const std::string& folder, const Graph& joint,
+                                  const PytorchOptions* pytorch, const MachineRates& rates) {
+  const std::string title = title_of(joint, "neither saved nor recomputed");
   CLEAVE_TRY(const JointView view, JointView::make(joint));
-  const std::vector<ConstrainedValue> path = CutGraph::conflict(view);
-  if (path.empty()) return {};
-  return write_picture(folder, "conflict.svg",
-                       path_drawing(title_of(joint, "neither saved nor recomputed"), path));
+  std::optional<flow::FailedNetwork> failed;
+  std::vector<std::string> written;
+  const auto write = [&](const char* name, const std::string& text) {
+    written.push_back((std::filesystem::path(folder) / name).string());
+    return write_picture(folder, name, text);
+  };
+  if (pytorch) {
+    CLEAVE_TRY(failed, pytorch_conflict(joint, *pytorch));
+  } else {
+    failed = CutGraph::failed_network(view, rates);
+    if (failed) CLEAVE_CHECK(write("conflict.svg", path_drawing(title, CutGraph::conflict(view))));
+  }
+  if (!failed) return std::string();
+  CLEAVE_CHECK(write("network.svg", network_svg(title, *failed)));
+  CLEAVE_CHECK(write("network.dot", network_dot(joint.name(), *failed)));
+  return fmt::format("{}", fmt::join(written, ", "));
 }
 
 }  // namespace cleave::tool

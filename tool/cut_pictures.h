@@ -12,7 +12,9 @@ Status plot_frontier(const std::string& folder, const Graph& joint, const Pytorc
 // on stderr what is left out.
 Status plot_cut(const std::string& folder, const Graph& joint, const Partition& cut,
                 std::optional<int64_t> budget, const OpRegistry& ops, const StageOptions& options);
-// Writes conflict.svg if the tags of `joint` contradict each other.
-Status plot_conflict(const std::string& folder, const Graph& joint);
+// Writes, if `joint` has no finite cut, network.dot and network.svg; of mode exact (`pytorch` is
+// null) also conflict.svg. Returns the names of what was written; empty: nothing was.
+Result<std::string> plot_conflict(const std::string& folder, const Graph& joint,
+                                  const PytorchOptions* pytorch, const MachineRates& rates);
 
 }  // namespace cleave::tool

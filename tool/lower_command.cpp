@@ -1,4 +1,5 @@
 // cleave lower G.clv: compiles of a graph what can be, and leaves the rest.
+#include <chrono>
 #include <set>
 
 #include "cleave/partial.h"
@@ -6,11 +7,13 @@
 #include "compilers/compilers.h"
 #include "ir/strides.h"
 #include "op/registry.h"
+#include "runtime/thread_pool.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
 #include "tool/named_files.h"
 #include "tool/run_inputs.h"
 #include "tool/static_sizes.h"
+#include "tool/trace_option.h"
 
 namespace cleave::tool {
 namespace {
@@ -21,10 +24,21 @@ struct Options {
   int64_t least_calls = 10;
   int threads = 0, repeat = 1;
   InputOptions inputs;
+  TraceOption trace;
   bool grad = false, json = false;
 };
 
-Result<PartialOptions> partial_options(const Options& o, const OpRegistry& ops) {
+// Each run of a region is a span of its tag.
+void watch_regions(PartialOptions& options, Timeline& timeline) {
+  options.span = [timeline](const std::string& tag, double ms) mutable {
+    const auto end = Timeline::Clock::now();
+    const auto took = std::chrono::duration<double, std::milli>(ms);
+    timeline.add(tag, "region", end - std::chrono::duration_cast<Timeline::Clock::duration>(took),
+                 end);
+  };
+}
+
+Result<PartialOptions> partial_options(Options& o, const OpRegistry& ops) {
   PartialOptions out;
   if (o.grouping != "runs" && o.grouping != "convex")
     return user_error("--grouping {}: expected runs or convex", o.grouping);
@@ -37,7 +51,11 @@ Result<PartialOptions> partial_options(const Options& o, const OpRegistry& ops) 
   out.grouping = o.grouping == "runs" ? Grouping::runs : Grouping::convex;
   out.on_failure = o.on_failure == "error" ? OnFailure::error : OnFailure::outside;
   out.least_calls = o.least_calls;
-  out.backend = native({.threads = o.threads});
+  CompileOptions compile;
+  CLEAVE_TRY(compile.executor, runtime::start_threads(o.threads));
+  o.trace.watch(compile);
+  if (Timeline* timeline = o.trace.timeline()) watch_regions(out, *timeline);
+  out.backend = native(std::move(compile));
   for (const std::string& name : o.refuse)
     if (ops.find(name) == nullptr) {
       const std::string nearest = ops.nearest(name);
@@ -84,15 +102,17 @@ Json to_json(const PartialProgram& program, bool ran) {
   return {{"regions", std::move(regions)}, {"outside", std::move(outside)}};
 }
 
-Status lower(const Options& o) {
+Status lower(Options& o) {
   CLEAVE_CHECK(check_files({{"GRAPH", o.graph}, {"--in", o.in}},
-                           {{"--out", o.out}, {"-o", o.lowered}},
+                           {{"--out", o.out}, {"-o", o.lowered}, {"--trace", o.trace.path}},
                            o.json ? Stdout::json : Stdout::free));
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(PartialOptions options, partial_options(o, ops));
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
   const bool runs = !o.in.empty() || o.inputs.random;
-  if (!o.out.empty() && !runs) return user_error("--out: expected --in or --random, too");
+  for (const auto& [option, path] :
+       {std::pair("--out", &o.out), std::pair("--trace", &o.trace.path)})
+    if (!path->empty() && !runs) return user_error("{}: expected --in or --random, too", option);
   if (runs || !o.sizes.empty()) {
     std::map<std::string, Array> given;
     if (!o.in.empty()) { CLEAVE_TRY(given, read_tensors(o.in)); }
@@ -106,9 +126,12 @@ Status lower(const Options& o) {
   const Graph g = p.main;
   PartialProgram program = partial_lower(traced_graph(std::move(p.main), {}), options);
   if (runs) CLEAVE_CHECK(run_program(program, g, o));
+  CLEAVE_CHECK(o.trace.write());
   if (!o.lowered.empty()) CLEAVE_CHECK(write_text(o.lowered, program.graph().text()));
   if (o.json) return print_json(to_json(program, runs));
-  std::FILE* const to = goes_to_stdout(o.out) || goes_to_stdout(o.lowered) ? stderr : stdout;
+  const bool taken =
+      goes_to_stdout(o.out) || goes_to_stdout(o.lowered) || goes_to_stdout(o.trace.path);
+  std::FILE* const to = taken ? stderr : stdout;
   fmt::print(to, "{}", program.coverage());
   return {};
 }
@@ -141,6 +164,7 @@ Command lower_command() {
         options.option("--threads", o->threads, "0: one a core");
         options.option("--repeat", o->repeat, "runs from the same inputs; times are of the last");
         options.option("--size", o->sizes, size_help);
+        o->trace.add_to(options);
         options.flag("--json", o->json, "print one JSON object: regions, outside");
         return [o] { return lower(*o); };
       }};

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <set>
 
+#include "inspect/graph_drawing.h"
 #include "op/registry.h"
 #include "pass/host_rules.h"
 #include "pass/pipeline.h"
@@ -14,7 +15,7 @@ namespace cleave::tool {
 namespace {
 
 struct Options {
-  std::string graph, passes, stage, rule, out;
+  std::string graph, passes, stage, rule, out, draw;
   PassChoice choice;
   bool list = false, json = false, rules = false;
 };
@@ -74,15 +75,57 @@ void print_reports(const std::vector<CompilePass>& reports, bool rules) {
   }
 }
 
+// --draw: a picture before the passes and one behind each of them, in which what it took away is
+// red and what it made is green.
+class PassPictures {
+ public:
+  PassPictures(std::string folder, const Graph& g) : folder_(std::move(folder)), before_(g) {}
+
+  // The graph behind the pass; both pictures are written.
+  Status after(const std::string& pass, const Graph& g) {
+    if (folder_.empty()) return {};
+    std::error_code error;
+    std::filesystem::create_directories(folder_, error);
+    if (error) return user_error("--draw {}: {}", folder_, error.message());
+    ++number_;
+    CLEAVE_CHECK(write(before_, "before", pass,
+                       {.results = false, .marked = changed_calls(before_, g), .mark = "#ffd6d6"}));
+    CLEAVE_CHECK(write(g, "after", pass,
+                       {.results = false, .marked = changed_calls(g, before_), .mark = "#b2f2bb"}));
+    before_ = g;
+    return {};
+  }
+
+ private:
+  Status write(const Graph& g, const char* when, const std::string& pass, GraphDrawing shown) {
+    shown.title = fmt::format("@{} {} {}: {} calls, {} {}", g.name(), when, pass, g.node_count(),
+                              shown.marked.size(), when == std::string("after") ? "new" : "gone");
+    const bool readable = g.node_count() <= largest_graph_drawing;
+    const std::string name =
+        fmt::format("{:02}_{}_{}.{}", number_, pass, when, readable ? "svg" : "dot");
+    return write_text((std::filesystem::path(folder_) / name).string(),
+                      readable ? graph_svg(g, shown) : graph_dot(g, shown));
+  }
+
+  const std::string folder_;
+  Graph before_;
+  int number_ = 0;
+};
+
 Result<std::vector<CompilePass>> run_passes(const Options& o, Graph& g, const OpRegistry& ops) {
   CLEAVE_CHECK(o.choice.check());
   CompileOptions options;
   o.choice.apply(options);
   constexpr RuleTimes times = RuleTimes::measured;
+  PassPictures pictures(o.draw, g);
   if (!o.stage.empty()) {
     if (!o.passes.empty()) return user_error("--stage and --pass: expected one of them");
-    for (const PassStage stage : pass_stages)
-      if (name_of(stage) == o.stage) return run_stage(stage, g, ops, options, times);
+    for (const PassStage stage : pass_stages) {
+      if (name_of(stage) != o.stage) continue;
+      CLEAVE_TRY(std::vector<CompilePass> reports, run_stage(stage, g, ops, options, times));
+      CLEAVE_CHECK(pictures.after(o.stage, g));
+      return reports;
+    }
     return user_error("--stage {}: expected pre_grad, joint, freeze, post_grad or decomposed",
                       o.stage);
   }
@@ -93,11 +136,13 @@ Result<std::vector<CompilePass>> run_passes(const Options& o, Graph& g, const Op
     host.rules.push_back(
         {.name = std::filesystem::path(o.rule).stem().string(), .text = std::move(text)});
     CLEAVE_CHECK(run_host_rules(RulePoint::pre_grad, g, ops, host, times, reports));
+    CLEAVE_CHECK(pictures.after(host.rules[0].name, g));
   }
   for (const std::string& name : split_names(o.passes)) {
     CLEAVE_TRY(const Pass pass, find_pass(name));
     CLEAVE_TRY(CompilePass report, run_pass(pass, g, ops, options, times));
     reports.push_back(std::move(report));
+    CLEAVE_CHECK(pictures.after(name, g));
   }
   return reports;
 }
@@ -128,6 +173,7 @@ Status run(const Options& o) {
 Command opt_command() {
   return {"opt", "rewrite a graph by passes",
           "  cleave opt model.clv --pass fold_permute -o less.clv --json\n"
+          "  cleave opt model.clv --pass fuse_addmm --draw pictures -o less.clv\n"
           "  cleave opt model.clv --stage joint --rules\n  cleave opt --list",
           [](OptionList& options) {
             auto o = std::make_shared<Options>();
@@ -140,6 +186,9 @@ Command opt_command() {
             options.option("-o", o->out,
                            "where the graph goes; - is stdout (default: stdout, with --json "
                            "nowhere)");
+            options.option("--draw", o->draw,
+                           "a folder for NN_PASS_before.svg and NN_PASS_after.svg, what the pass "
+                           "took away in red, what it made in green (.dot beyond 200 calls)");
             options.flag("--list", o->list, "name all passes");
             options.flag("--rules", o->rules, "what became of each rule");
             options.flag("--json", o->json, "matches and times as JSON");

@@ -27,6 +27,7 @@
 #include "tool/run_inputs.h"
 #include "tool/static_sizes.h"
 #include "tool/target_option.h"
+#include "tool/trace_option.h"
 
 namespace cleave::tool {
 namespace {
@@ -41,6 +42,7 @@ struct Options {
   TargetOption target;
   PassChoice choice;
   InputOptions inputs;
+  TraceOption trace;
   bool grad = false, json = false, profile = false;
 };
 
@@ -75,6 +77,8 @@ Status check_options(const Options& o) {
     return user_error("--budget: mode default recomputes nothing and takes none");
   if (o.engine == "reference" && o.mode == "pytorch")
     return user_error("--mode pytorch: of the compiled engine alone");
+  if (o.engine == "reference" && !o.trace.path.empty())
+    return user_error("--trace: of the compiled engine alone");
   if (o.engine == "reference" && !o.budget.empty())
     return user_error("--budget: of the compiled engine alone");
   return {};
@@ -112,10 +116,11 @@ void print_profile(std::vector<StepTime> steps, int runs) {
 }
 
 Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
-                            const Options& o, RunReport& report) {
+                            const Options& o, const StageOptions& watched, RunReport& report) {
   StageOptions options;
+  options.executor = watched.executor;
+  options.observers = watched.observers;
   CLEAVE_TRY(options.target, o.target.runnable());
-  CLEAVE_TRY(options.executor, runtime::start_threads(o.threads));
   CLEAVE_CHECK(o.cache.apply(options));
   options.dump_dir = o.dump;
   CLEAVE_CHECK(read_value(o.compiler, options.compiler));
@@ -196,10 +201,11 @@ Result<Graph> cut_as_pytorch(Graph joint, const OpRegistry& ops, const Options& 
   return pytorch_program(std::move(joint), ops, compile, options);
 }
 
-Status run(const Options& o) {
+Status run(Options& o) {
   CLEAVE_CHECK(check_options(o));
   CLEAVE_TRY(const Target target, o.target.runnable());
-  CLEAVE_CHECK(check_files({{"GRAPH", o.graph}, {"--in", o.in}}, {{"--out", o.out}},
+  CLEAVE_CHECK(check_files({{"GRAPH", o.graph}, {"--in", o.in}},
+                           {{"--out", o.out}, {"--trace", o.trace.path}},
                            o.json ? Stdout::json : Stdout::free));
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
@@ -209,14 +215,19 @@ Status run(const Options& o) {
   StageOptions options;
   CLEAVE_TRY(options.autocast, o.autocast.dtype());
   o.choice.apply(options);
+  if (o.engine == "compiled") {
+    CLEAVE_TRY(options.executor, runtime::start_threads(o.threads));
+    o.trace.watch(options);
+  }
   if (o.engine == "reference") options.passes_off.emplace_back("all");
   options.grad = o.grad && std::ranges::any_of(p.main.placeholders(), &Placeholder::wants_grad);
   CLEAVE_CHECK(run_stages(Stage::autocast, Stage::grad, p.main, ops, options));
   if (o.mode == "pytorch") { CLEAVE_TRY(p.main, cut_as_pytorch(std::move(p.main), ops, o)); }
   CLEAVE_TRY(Arrays inputs, complete_inputs(p.main, given, o.inputs));
   RunReport report;
-  CLEAVE_TRY(Arrays results, o.engine == "compiled" ? run_compiled(p.main, ops, inputs, o, report)
-                                                    : run_reference(p.main, inputs, o, report));
+  CLEAVE_TRY(Arrays results, o.engine == "compiled"
+                                 ? run_compiled(p.main, ops, inputs, o, options, report)
+                                 : run_reference(p.main, inputs, o, report));
   std::map<std::string, Array> named;
   for (size_t k = 0; k < results.size(); ++k) {
     const Return& r = p.main.returns()[k];
@@ -224,6 +235,7 @@ Status run(const Options& o) {
         std::move(results[k]);
   }
   if (!o.out.empty()) CLEAVE_CHECK(write_tensors(o.out, named));
+  CLEAVE_CHECK(o.trace.write());
   if (o.json)
     return print_json({{"compile_ms", report.compile_ms},
                        {"run_ms", report.run_ms},
@@ -231,7 +243,8 @@ Status run(const Options& o) {
                        {"peak_bytes", report.peak_bytes},
                        {"planned_peak_bytes", report.planned_peak_bytes},
                        {"target", target.text()}});
-  std::FILE* const to = goes_to_stdout(o.out) ? stderr : stdout;
+  const bool taken = goes_to_stdout(o.out) || goes_to_stdout(o.trace.path);
+  std::FILE* const to = taken ? stderr : stdout;
   for (const auto& [name, a] : named)
     fmt::print(to, "{}: {}\n", name, Type(a.dtype, Shape(a.shape.begin(), a.shape.end())).text());
   fmt::print(stderr,
@@ -248,6 +261,7 @@ Command run_command() {
       "run", "run a graph on tensors from a file",
       "  cleave run model.clv --in x.safetensors --out y.safetensors --grad\n"
       "  cleave run model.clv --random --repeat 20 --json\n"
+      "  cleave run model.clv --random --repeat 20 --trace run.json\n"
       "  cleave run dynamic.clv --random --size s0=8,s1=128",
       [](OptionList& options) {
         auto o = std::make_shared<Options>();
@@ -278,6 +292,7 @@ Command run_command() {
         options.flag("--random", o->inputs.random, "make the inputs that are not given");
         options.option("--dump", o->dump, "folder for every stage of the compilation");
         options.flag("--profile", o->profile, "the time of each step, longest first");
+        o->trace.add_to(options);
         options.option("--size", o->sizes, size_help);
         options.flag("--json", o->json, "print one JSON object");
         return [o] { return run(*o); };

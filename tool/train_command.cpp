@@ -39,6 +39,10 @@ void file_options(OptionList& options, TrainArguments& o) {
   options.option("--budget", o.budget,
                  "of the step's peak memory: 64MiB, or 60% of that without a budget");
   options.option("--dump", o.dump, "folder for every stage of the compilation");
+  options.option("--save-graph", o.graph,
+                 "write the joint graph of the loss before the first step, for report, partition "
+                 "and kernels (.clv)");
+  o.trace.add_to(options);
   o.cache.add_to(options);
   options.flag("--json", o.json, "one JSON object a step, and one at the end");
 }

@@ -60,8 +60,14 @@ Status check(const TrainArguments& o) {
     return user_error("--threads {}: expected 0 to 1024", o.threads);
   for (const auto& [name, path] : {std::pair("--out", &o.out), std::pair("--save-init", &o.init)})
     if (*path == "-") return user_error("{} -: a checkpoint needs a file", name);
+  for (const auto& [name, path] :
+       {std::pair("--save-graph", &o.graph), std::pair("--trace", &o.trace.path)})
+    if (*path == "-") return user_error("{} -: expected a file, as stdout has the losses", name);
   return check_files({{"--text", o.text}, {"--resume", o.resume, true}},
-                     {{"--out", o.out}, {"--save-init", o.init}},
+                     {{"--out", o.out},
+                      {"--save-init", o.init},
+                      {"--save-graph", o.graph},
+                      {"--trace", o.trace.path}},
                      o.json ? Stdout::json : Stdout::free);
 }
 
@@ -139,12 +145,15 @@ class Trainer {
     CLEAVE_CHECK(compile_step());
     if (!o_.resume.empty()) CLEAVE_CHECK(resume(o_, data_, step_->store()));
     if (!o_.init.empty()) save_checkpoint(o_.init, step_->store(), identity(o_, data_));
+    if (!o_.graph.empty())
+      CLEAVE_CHECK(write_text(o_.graph, aot_module(model_, loss(), specs_).joint_graph().text()));
     describe();
     CLEAVE_CHECK(check_stdout());
     InterruptGuard guard;
     CLEAVE_CHECK(steps());
     if (!o_.out.empty()) save_checkpoint(o_.out, step_->store(), identity(o_, data_));
     const double val_loss = validate();
+    CLEAVE_CHECK(o_.trace.write());
     return finish(val_loss);
   }
 
@@ -199,6 +208,7 @@ class Trainer {
     const int64_t first = step_->steps();
     auto begin = Clock::now();
     for (int64_t i = first; i < o_.steps; ++i) {
+      const auto step_began = Clock::now();
       data_.train_batch(o_.seed, i, batch_);
       step_->set_learning_rate(learning_rate(o_, i));
       const bool measured = i == first + 1 || (i == first && i + 1 == o_.steps);
@@ -211,6 +221,8 @@ class Trainer {
         allocations_ = seen.allocations;
         peak_bytes_ = step_->measured_peak_bytes() + seen.peak_live_bytes;
       }
+      if (Timeline* timeline = o_.trace.timeline())
+        timeline->add(fmt::format("step {}", i), "step", step_began, Clock::now());
       const double now = std::chrono::duration<double>(Clock::now() - begin).count();
       seconds_ = now;
       const double rate = tokens * static_cast<double>(i - first + 1) / now;
@@ -345,6 +357,7 @@ class Trainer {
 Status train(TrainArguments o) {
   CLEAVE_CHECK(check(o));
   CLEAVE_TRY(CompileOptions compile, compile_options(o));
+  o.trace.watch(compile);
   CLEAVE_TRY(TextData data, TextData::open(o.text, o.shape.context));
   CLEAVE_CHECK(check_writable(o.out));
   CLEAVE_CHECK(check_writable(o.init));

@@ -8,11 +8,12 @@
 #include "tool/gpt.h"
 #include "tool/target_option.h"
 #include "tool/text_data.h"
+#include "tool/trace_option.h"
 
 namespace cleave::tool {
 
 struct TrainArguments {
-  std::string text, out, resume, init;
+  std::string text, out, resume, init, graph;
   GptShape shape;  // vocabulary is the text's
   int64_t batch = 12, steps = 1000, every = 100, sample = 400, checkpoint_every = 0;
   uint64_t seed = 0;
@@ -22,6 +23,7 @@ struct TrainArguments {
   AutocastOption autocast;
   CacheOption cache;
   TargetOption target;
+  TraceOption trace;
   int threads = 0;
   bool json = false;
 };

@@ -43,6 +43,7 @@
 #include "cleave/store.h"
 #include "cleave/target.h"
 #include "cleave/tensor.h"
+#include "cleave/timeline.h"
 #include "cleave/traced_function.h"
 #include "cleave/traced_graph.h"
 #include "cleave/train.h"

@@ -26,9 +26,7 @@ class MinCut {
         network_(2 * static_cast<size_t>(graph.size())) {}
 
   Result<PytorchCut> run() {
-    for (int32_t n = 0; n < graph_.size(); ++n) add(n);
-    if (bans_.used_far_apart) ban_used_far_apart();
-    if (bans_.long_fusible_chains) ban_long_chains();
+    build();
     if (const auto path = flow::find_infinite_path(network_)) return conflict(*path);
     CLEAVE_TRY(flow::MaxFlow flow, flow::MaxFlow::make(network_));
     CLEAVE_CHECK(flow.solve());
@@ -38,7 +36,30 @@ class MinCut {
     return std::move(result_);
   }
 
+  std::optional<flow::FailedNetwork> failed() {
+    build();
+    const auto path = flow::find_infinite_path(network_);
+    if (!path) return std::nullopt;
+    flow::FailedNetwork out{
+        .network = std::move(network_), .names = {}, .notes = {}, .path = *path};
+    for (int32_t n = 0; n < graph_.size(); ++n)
+      for (const char* side : {" in", " out"}) {
+        out.names.push_back(name_of(n) + side);
+        out.notes.emplace_back();
+      }
+    for (const PytorchCut::Ban& ban : result_.banned) out.notes[at(in_of(ban.node))] = ban.why;
+    for (int32_t n = 0; n < graph_.size(); ++n)
+      if (must_run_again(n)) out.notes[at(in_of(n))] = "tagged for recomputation";
+    return out;
+  }
+
  private:
+  void build() {
+    for (int32_t n = 0; n < graph_.size(); ++n) add(n);
+    if (bans_.used_far_apart) ban_used_far_apart();
+    if (bans_.long_fusible_chains) ban_long_chains();
+  }
+
   const PytorchNode& node(int32_t n) const { return graph_.node(n); }
   static size_t at(int32_t n) { return static_cast<size_t>(n); }
 
@@ -231,6 +252,12 @@ class MinCut {
 };
 
 }  // namespace
+
+std::optional<flow::FailedNetwork> pytorch_failed_network(const PytorchGraph& graph,
+                                                          const PytorchBans& bans) {
+  const std::vector<bool> none;
+  return MinCut(graph, bans, none).failed();
+}
 
 Result<PytorchCut> pytorch_min_cut(const PytorchGraph& graph, const PytorchBans& bans,
                                    const std::vector<bool>& may_run_again) {

@@ -15,10 +15,12 @@
 // `may_run_again` say (doc/decisions/016-collectives.md).
 // Source: solve_min_cut of torch/_functorch/partitioners.py, PyTorch 2.13.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cut/pytorch_graph.h"
+#include "flow/failed_network.h"
 
 namespace cleave {
 
@@ -56,5 +58,10 @@ struct PytorchCut {
 // that the backward needs can be neither saved nor computed; names the constraints that conflict.
 Result<PytorchCut> pytorch_min_cut(const PytorchGraph& graph, const PytorchBans& bans,
                                    const std::vector<bool>& may_run_again = {});
+
+// The network of the cut with all of `bans`, whose nodes are the two of each node of the graph, if
+// it has no finite cut; nullopt: it has one.
+std::optional<flow::FailedNetwork> pytorch_failed_network(const PytorchGraph& graph,
+                                                          const PytorchBans& bans);
 
 }  // namespace cleave

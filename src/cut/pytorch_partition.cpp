@@ -1,6 +1,7 @@
 #include "cut/pytorch_partition.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -13,14 +14,19 @@ namespace {
 
 using Nodes = std::vector<int32_t>;
 
+PytorchBans bans_of(const PytorchOptions& options) {
+  PytorchBans out = options.bans;
+  if (options.aggressive) {
+    out.used_far_apart = out.long_fusible_chains = false;
+    out.materialized_backward = out.not_in_allowlist = false;
+  }
+  return out;
+}
+
 class SavedSet {
  public:
   SavedSet(const PytorchGraph& graph, const PytorchOptions& options)
-      : graph_(graph), options_(options), bans_(options.bans) {
-    if (options.aggressive) {
-      bans_.used_far_apart = bans_.long_fusible_chains = false;
-      bans_.materialized_backward = bans_.not_in_allowlist = false;
-    }
+      : graph_(graph), options_(options), bans_(bans_of(options)) {
     for (int32_t n = 0; n < graph.size(); ++n)
       if (graph.node(n).kind == PytorchNode::Kind::placeholder && !graph.node(n).reads_tangents)
         inputs_.push_back(n);
@@ -34,27 +40,49 @@ class SavedSet {
   }
 
   Result<Nodes> at(double budget) {
+    step_ = Step::inputs_alone;
     if (budget == 0) return inputs_;
+    step_ = Step::first;
     CLEAVE_TRY(const PytorchCut first, pytorch_min_cut(graph_, bans_));
     bans_of_answer_ = first.banned;
     if (budget == 1 || bytes_of(first.saved) <= bytes_of(inputs_)) return first.saved;
     range_ = bytes_of(first.saved) - bytes_of(inputs_);
+    step_ = Step::second;
     bans_.used_far_apart = bans_.long_fusible_chains = bans_.materialized_backward = false;
     CLEAVE_TRY(const PytorchCut second, pytorch_min_cut(graph_, bans_));
     bans_of_answer_ = second.banned;
     if (part_of_range(second.saved) < budget) return second.saved;
+    step_ = Step::third;
     CLEAVE_CHECK(find_choices());
     bans_of_answer_ = third_.banned;
     if (part_of_range(third_.saved) < budget) return third_.saved;
     if (items_.empty()) {
+      step_ = Step::must_save_alone;
       Nodes saved = inputs_;
       saved.insert(saved.end(), must_save_.begin(), must_save_.end());
       return saved;
     }
+    step_ = Step::knapsack;
     return choose(budget);
   }
 
+  PytorchAccount account() const {
+    PytorchAccount out{.step = step_, .range_bytes = range_, .capacity_bytes = capacity_};
+    std::map<std::string, int64_t> bans;
+    for (const PytorchCut::Ban& ban : bans_of_answer_) ++bans[ban.why];
+    out.bans.assign(bans.begin(), bans.end());
+    std::ranges::stable_sort(out.bans, std::greater(), [](const auto& b) { return b.second; });
+    if (step_ != Step::knapsack) return out;
+    const Graph& g = graph_.joint().graph();
+    for (size_t i = 0; i < items_.size(); ++i)
+      out.items.push_back({g.name(g.node(graph_.node(choices_[i]).call).out(0)), items_[i].memory,
+                           items_[i].value, !may_run_again_[static_cast<size_t>(choices_[i])]});
+    return out;
+  }
+
  private:
+  using Step = PytorchAccount::Step;
+
   int64_t bytes_of(const Nodes& nodes) const {
     int64_t sum = 0;
     for (int32_t n : nodes) sum += graph_.node(n).bytes;
@@ -102,13 +130,13 @@ class SavedSet {
   }
 
   Result<Nodes> choose(double budget) {
-    const auto capacity = static_cast<int64_t>(budget * static_cast<double>(range_));
-    CLEAVE_TRY(const Knapsack kept, solve_knapsack(items_, capacity, range_, options_.solver));
-    std::vector<bool> may_run_again(static_cast<size_t>(graph_.size()));
+    capacity_ = static_cast<int64_t>(budget * static_cast<double>(range_));
+    CLEAVE_TRY(const Knapsack kept, solve_knapsack(items_, capacity_, range_, options_.solver));
+    may_run_again_.assign(static_cast<size_t>(graph_.size()), false);
     for (size_t i = 0; i < items_.size(); ++i)
       if (!std::binary_search(kept.kept.begin(), kept.kept.end(), i))
-        may_run_again[static_cast<size_t>(choices_[i])] = true;
-    CLEAVE_TRY(PytorchCut cut, pytorch_min_cut(graph_, bans_, may_run_again));
+        may_run_again_[static_cast<size_t>(choices_[i])] = true;
+    CLEAVE_TRY(PytorchCut cut, pytorch_min_cut(graph_, bans_, may_run_again_));
     bans_of_answer_ = std::move(cut.banned);
     return std::move(cut.saved);
   }
@@ -120,7 +148,9 @@ class SavedSet {
   std::vector<KnapsackItem> items_;  // of choices_
   PytorchCut third_;
   std::vector<PytorchCut::Ban> bans_of_answer_;
-  int64_t range_ = 0;
+  std::vector<bool> may_run_again_;  // by node, from the knapsack on
+  int64_t range_ = 0, capacity_ = 0;
+  Step step_ = Step::first;
 };
 
 Status check(const PytorchOptions& o) {
@@ -197,12 +227,33 @@ Status simplify_as_pytorch(Graph& joint) {
   return {};
 }
 
-Result<Partition> pytorch_partition(const Graph& joint, const PytorchOptions& options) {
+std::string_view name_of(PytorchAccount::Step step) {
+  using enum PytorchAccount::Step;
+  switch (step) {
+    case inputs_alone: return "the inputs alone";
+    case first: return "the first cut, with all bans";
+    case second: return "the second cut, with fewer bans";
+    case third: return "the third cut, without not_in_allowlist";
+    case must_save_alone: return "the inputs, and what must be saved";
+    case knapsack: break;
+  }
+  return "a knapsack over what the third cut bans";
+}
+
+Result<std::optional<flow::FailedNetwork>> pytorch_conflict(const Graph& joint,
+                                                            const PytorchOptions& options) {
+  CLEAVE_TRY(const JointView view, JointView::make(joint));
+  return pytorch_failed_network(PytorchGraph(view), bans_of(options));
+}
+
+Result<Partition> pytorch_partition(const Graph& joint, const PytorchOptions& options,
+                                    PytorchAccount* account) {
   CLEAVE_CHECK(check(options));
   CLEAVE_TRY(const JointView view, JointView::make(joint));
   const PytorchGraph graph(view);
   SavedSet set(graph, options);
   CLEAVE_TRY(const Nodes saved, set.at(options.budget));
+  if (account) *account = set.account();
   std::vector<bool> is_saved(joint.value_capacity());
   std::map<ValueId, std::string> banned;
   for (int32_t n : saved)

@@ -46,8 +46,31 @@ struct PytorchOptions {
 // Errors: those of JointView.
 Status simplify_as_pytorch(Graph& joint);
 
+// The network of a partition that fails because a value can be neither saved nor computed; nullopt:
+// it has a finite cut. Errors: those of JointView.
+Result<std::optional<flow::FailedNetwork>> pytorch_conflict(const Graph& joint,
+                                                            const PytorchOptions& options);
+
+// How the answer came about: its bans, and, where a knapsack decided, what that chose from.
+struct PytorchAccount {
+  enum class Step : uint8_t { inputs_alone, first, second, third, must_save_alone, knapsack };
+  struct Item {
+    std::string name;  // of the call's first result
+    int64_t bytes = 0;
+    int64_t runtime = 0;  // by the estimator
+    bool kept = false;    // saved; else the call may run again
+  };
+  Step step = Step::first;
+  std::vector<std::pair<std::string, int64_t>> bans;  // by rule: banned calls; most calls first
+  int64_t range_bytes = 0;                            // what a budget of 1 is; 0: no budget counts
+  int64_t capacity_bytes = 0;                         // of the knapsack
+  std::vector<Item> items;                            // of the knapsack, by falling bytes
+};
+std::string_view name_of(PytorchAccount::Step step);
+
 // `joint` is a result of make_joint. Errors (user): a budget outside of [0, 1], and those of
 // JointView and pytorch_min_cut.
-Result<Partition> pytorch_partition(const Graph& joint, const PytorchOptions& options);
+Result<Partition> pytorch_partition(const Graph& joint, const PytorchOptions& options,
+                                    PytorchAccount* account = nullptr);
 
 }  // namespace cleave

@@ -74,13 +74,25 @@ std::vector<double> draw_kinds(Svg& svg, const Chart& chart) {
 
 // The base line, and the boundary between forward and backward at `middle`.
 void draw_halves(Svg& svg, const MemoryProfile& profile, double middle) {
-  svg.line({middle, top}, {middle, height - bottom}, {"#333", 1, "2 3"});
   svg.line({left, height - bottom}, {width - right, height - bottom}, {"#333", 1, ""});
-  svg.text({(left + middle) / 2, height - bottom + 18},
-           fmt::format("forward, {} steps", profile.forward_thunks), 12, Anchor::middle);
-  svg.text({(middle + width - right) / 2, height - bottom + 18},
-           fmt::format("backward, {} steps", profile.thunks.size() - profile.forward_thunks), 12,
-           Anchor::middle);
+  if (profile.forward_thunks == profile.thunks.size()) {
+    svg.text({left + frame.width / 2, height - bottom + 18},
+             fmt::format("{} steps", profile.thunks.size()), 12, Anchor::middle);
+    return;
+  }
+  svg.line({middle, top}, {middle, height - bottom}, {"#333", 1, "2 3"});
+  const std::string names[] = {
+      fmt::format("forward, {} steps", profile.forward_thunks),
+      fmt::format("backward, {} steps", profile.thunks.size() - profile.forward_thunks)};
+  const double widths[] = {Svg::text_width(names[0]), Svg::text_width(names[1])};
+  double first = (left + middle - widths[0]) / 2;
+  double second = (middle + width - right - widths[1]) / 2;
+  // Beside each other where one half is narrow.
+  first = std::clamp(first, left, std::max(left, width - right - widths[1] - widths[0] - 16));
+  second = std::clamp(second, std::min(first + widths[0] + 16, width - right - widths[1]),
+                      width - right - widths[1]);
+  svg.text({first, height - bottom + 18}, names[0]);
+  svg.text({second, height - bottom + 18}, names[1]);
 }
 
 }  // namespace
@@ -107,7 +119,9 @@ std::string memory_chart(const std::string& title, const MemoryProfile& profile,
     const double at = y.at(below[k]);
     labels.keep_free({chart.x(k), at, frame.width / chart.count(), height - bottom - at});
   }
-  draw_halves(svg, profile, chart.x(columns.forward));
+  const double middle = chart.x(columns.forward);
+  draw_halves(svg, profile, middle);
+  labels.keep_free({middle - 1, top, 2, frame.height});
   if (budget) {
     const double at = y.at(static_cast<double>(*budget));
     svg.line({left, at}, {width - right, at}, {"#d62728", 1.5, "6 3"});

@@ -2,20 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "inspect/markup.h"
+
 namespace cleave {
 namespace {
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) switch (c) {
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '&': out += "&amp;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-  return out;
-}
 
 std::string style(const Stroke& s) {
   std::string out = fmt::format("stroke=\"{}\" stroke-width=\"{:g}\"", s.colour, s.width);
@@ -72,14 +62,14 @@ void Svg::text(Point at, std::string_view text, double size, Anchor anchor,
   body_ += fmt::format(
       "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{:g}\" text-anchor=\"{}\" "
       "fill=\"{}\">{}</text>\n",
-      at.first, at.second, size, where, colour, escaped(text));
+      at.first, at.second, size, where, colour, markup_text(text));
 }
 
 void Svg::upright_text(Point at, std::string_view text, double size) {
   body_ += fmt::format(
       "<text x=\"{0:.1f}\" y=\"{1:.1f}\" font-size=\"{2:g}\" text-anchor=\"middle\" fill=\"#222\" "
       "transform=\"rotate(-90 {0:.1f} {1:.1f})\">{3}</text>\n",
-      at.first, at.second, size, escaped(text));
+      at.first, at.second, size, markup_text(text));
 }
 
 std::string Svg::finish() const {

@@ -25,7 +25,8 @@ void draw_legend(Svg& svg, const std::vector<TradeLine>& lines) {
 
 }  // namespace
 
-std::string trade_chart(const std::string& title, const std::vector<TradeLine>& lines) {
+std::string trade_chart(const std::string& title, const std::vector<TradeLine>& lines,
+                        std::string_view bytes_are) {
   int64_t bytes = 1, ns = 1;
   for (const TradeLine& l : lines)
     for (const Trade& t : l.points) bytes = std::max(bytes, t.bytes), ns = std::max(ns, t.ns);
@@ -36,8 +37,7 @@ std::string trade_chart(const std::string& title, const std::vector<TradeLine>& 
   draw_legend(svg, lines);
   x.draw(svg, true, height - bottom, top);
   y.draw(svg, false, left, width - right);
-  svg.text({left + frame.width / 2, height - 14}, x.title("saved for the backward"), 12,
-           Anchor::middle);
+  svg.text({left + frame.width / 2, height - 14}, x.title(bytes_are), 12, Anchor::middle);
   svg.upright_text({24, top + frame.height / 2}, y.title("run again"));
   Labels labels(frame);
   const auto place = [&](const Trade& t) {

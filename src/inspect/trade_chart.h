@@ -26,6 +26,7 @@ struct TradeLine {
 };
 
 // Later lines are drawn over earlier ones.
-std::string trade_chart(const std::string& title, const std::vector<TradeLine>& lines);
+std::string trade_chart(const std::string& title, const std::vector<TradeLine>& lines,
+                        std::string_view bytes_are = "saved for the backward");
 
 }  // namespace cleave

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "run/thunk_storages.h"
+
 namespace cleave {
 
 using namespace cleave::loop;
@@ -118,18 +120,14 @@ void count_call(const LoweredProgram& p, const ForeignCall& call, KernelTraffic&
 }  // namespace
 
 KernelTraffic traffic_of(const LoweredProgram& program, const Thunk& thunk) {
-  KernelTraffic out{.name = thunk.name, .kind = "kernel"};
+  KernelTraffic out{.name = thunk.name, .kind = kind_of(thunk)};
   if (auto* k = std::get_if<KernelCall>(&thunk.work)) {
     count_kernel(program, *k, out);
   } else if (auto* l = std::get_if<LibraryCall>(&thunk.work)) {
-    out.kind = kind_of(l->spec);
     out.flops = flops_of(l->spec);
     count_call(program, *l, out);
   } else if (auto* f = std::get_if<ForeignCall>(&thunk.work)) {
-    out.kind = "foreign";
     count_call(program, *f, out);
-  } else {
-    out.kind = "jump";
   }
   return out;
 }

@@ -245,4 +245,22 @@ Result<size_t> BudgetFamily::choose(const MemoryBudget& budget) {
       calls_->placeholder_bytes, bound.by, least);
 }
 
+Result<std::vector<BudgetFamily::Trade>> BudgetFamily::trades() {
+  CLEAVE_CHECK(complete());
+  std::vector<Trade> all, out;
+  // What is chosen at a budget of each member's peak: some members never are.
+  for (size_t k = 0; k < members_.size(); ++k) {
+    CLEAVE_TRY(const int64_t budget, peak(k));
+    const Result<size_t> chosen = choose(budget);
+    if (!chosen.ok()) continue;
+    CLEAVE_TRY(const int64_t bytes, peak(*chosen));
+    all.push_back({bytes, members_[*chosen].recompute_ns});
+  }
+  std::ranges::sort(all, {},
+                    [](const Trade& t) { return std::pair(t.recompute_ns, t.peak_bytes); });
+  for (const Trade& t : all)
+    if (out.empty() || t.peak_bytes < out.back().peak_bytes) out.push_back(t);
+  return out;
+}
+
 }  // namespace cleave

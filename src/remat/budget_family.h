@@ -67,6 +67,12 @@ class BudgetFamily {
   // call that needs it.
   Result<size_t> choose(const MemoryBudget& budget);
 
+  // The members that some budget chooses, by falling peak and rising time; finds all members.
+  struct Trade {
+    int64_t peak_bytes = 0, recompute_ns = 0;
+  };
+  Result<std::vector<Trade>> trades();
+
  private:
   // Limits between the least peak of an order and the largest task.
   static constexpr int budget_levels = 14;

@@ -133,6 +133,52 @@ std::vector<ConstrainedValue> CutGraph::conflict() const {
   return path;
 }
 
+std::optional<flow::FailedNetwork> CutGraph::failed_network(const JointView& joint,
+                                                            const MachineRates& rates) {
+  CutGraph graph(joint);
+  graph.add_values(rates, Returned::free);
+  graph.add_constraints();
+  flow::FailedNetwork out = graph.network();
+  const std::optional<flow::InfinitePath> path = flow::find_infinite_path(out.network);
+  if (!path) return std::nullopt;
+  out.path = *path;
+  return out;
+}
+
+// Placeholders, then each call before its results.
+flow::FailedNetwork CutGraph::network() const {
+  const Graph& g = joint_->graph();
+  flow::FailedNetwork out;
+  std::vector<int32_t> of_value(at(flow_.values()));
+  const auto add = [&](std::string name, std::string note, flow::Capacity source) {
+    out.network.source.push_back(source);
+    out.network.sink.push_back(0);
+    out.names.push_back(std::move(name));
+    out.notes.push_back(std::move(note));
+    return out.network.nodes() - 1;
+  };
+  const auto add_value = [&](int32_t v, flow::Capacity source) {
+    const ValueId value = values_[at(v)];
+    of_value[at(v)] = add("%" + g.name(value), constraint_on(value), source);
+    if (flow_.needed[at(v)]) out.network.sink.back() = flow::infinite;
+  };
+  for (int32_t v = 0; v < flow_.placeholders; ++v)
+    add_value(v, flow_.unsavable[at(v)] ? flow::infinite : flow_.bytes[at(v)]);
+  for (int32_t n = 0; n < flow_.calls(); ++n) {
+    const Node& node = g.node(nodes_[at(n)]);
+    const int32_t call = add(node.op->name, flow_.pinned[at(n)] ? "must not run again" : "",
+                             flow_.pinned[at(n)] ? flow::infinite : flow_.cost[at(n)]);
+    for (int32_t k = flow_.operand_begin[at(n)]; k < flow_.operand_begin[at(n) + 1]; ++k)
+      out.network.arcs.push_back({of_value[at(flow_.operand[at(k)])], call, flow::infinite});
+    for (int32_t v = flow_.result_begin[at(n)]; v < flow_.result_begin[at(n) + 1]; ++v) {
+      add_value(v, 0);
+      out.network.arcs.push_back(
+          {call, of_value[at(v)], flow_.unsavable[at(v)] ? flow::infinite : flow_.bytes[at(v)]});
+    }
+  }
+  return out;
+}
+
 Status CutGraph::refuse_conflict() const {
   const std::vector<ConstrainedValue> path = conflict();
   if (path.empty()) return {};

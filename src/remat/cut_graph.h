@@ -14,6 +14,7 @@
 #pragma once
 #include "cut/call_cost.h"
 #include "cut/joint_view.h"
+#include "flow/failed_network.h"
 #include "flow/forward_graph.h"
 
 namespace cleave {
@@ -39,6 +40,10 @@ class CutGraph {
   // before; the first can't be computed again and the backward needs the last. Empty if there is
   // none.
   static std::vector<ConstrainedValue> conflict(const JointView& joint);
+  // The network of that cut, with a node for each call and each value, in the graph's order
+  // (flow/partition_network.h, where a byte costs 1 ns); nullopt if there is no conflict.
+  static std::optional<flow::FailedNetwork> failed_network(const JointView& joint,
+                                                           const MachineRates& rates);
 
   // The index in flow() of a call or value that depends on no tangent; -1 for all others.
   int32_t call(NodeId n) const { return call_of_[n.v]; }
@@ -53,6 +58,7 @@ class CutGraph {
   void add_call(NodeId n, const MachineRates& rates);
   void add_constraints();
   std::vector<ConstrainedValue> conflict() const;
+  flow::FailedNetwork network() const;  // without the path
   Status refuse_conflict() const;
 
   const JointView* joint_;

@@ -60,9 +60,26 @@ class Runner::ThunkClock {
   Clock::time_point begin_;
 };
 
+// Tells the observer, if there is one, of the time from its construction to its destruction.
+class Runner::Watched {
+ public:
+  Watched(RunObserver* observer, RunObserver::Name name) : observer_(observer) {
+    if (observer_) observer_->began(name);
+  }
+  ~Watched() {
+    if (observer_) observer_->ended();
+  }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+
+ private:
+  RunObserver* observer_;
+};
+
 Runner::Runner(const RunnableProgram& program, std::shared_ptr<ArenaMemory> arena,
                std::shared_ptr<Executor> executor)
     : program_(program), arena_(std::move(arena)), executor_(std::move(executor)),
+      observer_(dynamic_cast<RunObserver*>(executor_.get())),
       last_reads_(last_reads(program.thunks)) {
   const auto& storages = program_.thunks.storages;
   base_.resize(storages.size());
@@ -77,6 +94,7 @@ Runner::Runner(const RunnableProgram& program, std::shared_ptr<ArenaMemory> aren
   }
   size_t foreign = 0;
   for (const Thunk& thunk : program_.thunks.thunks) {
+    if (observer_) names_.push_back(observer_->add_name(thunk.name, kind_of(thunk)));
     first_pointer_.push_back(pointers_.size());
     foreign_number_.push_back(std::holds_alternative<ForeignCall>(thunk.work) ? foreign++ : 0);
     if (auto* k = std::get_if<KernelCall>(&thunk.work))
@@ -129,6 +147,7 @@ bool Runner::is_taken(const JumpCall& jump) const {
 
 std::optional<FailedThunk> Runner::run(const Release* release) {
   const Forbidden arena(arena_->data(), watches_memory ? arena_bytes() : 0);
+  const Watched whole(observer_, RunObserver::whole);
   const auto& thunks = program_.thunks.thunks;
   size_t released = 0;
   const auto passes = [&](size_t thunk) {
@@ -140,6 +159,7 @@ std::optional<FailedThunk> Runner::run(const Release* release) {
   for (size_t i = 0; i < thunks.size(); ++i) {
     if (release != nullptr) passes(i);
     const ThunkMemory memory(*this, thunks[i]);
+    const Watched watched(observer_, observer_ ? names_[i] : 0);
     const ThunkClock clock(times_.empty() ? nullptr : &times_[i]);
     void** at = pointers_.data() + first_pointer_[i];
     if (auto* k = std::get_if<KernelCall>(&thunks[i].work)) {

@@ -15,6 +15,7 @@
 #include "run/kernel_function.h"
 #include "run/last_read.h"
 #include "run/program.h"
+#include "run/run_observer.h"
 
 namespace cleave {
 
@@ -64,6 +65,7 @@ class Runner {
  private:
   class ThunkMemory;
   class ThunkClock;
+  class Watched;
   // An entry of the table of pointers, from which thunks take their arguments.
   struct Slot {
     size_t storage;
@@ -79,6 +81,8 @@ class Runner {
   const RunnableProgram program_;
   const std::shared_ptr<ArenaMemory> arena_;
   const std::shared_ptr<Executor> executor_;
+  RunObserver* const observer_;           // the executor, if it is one; else null
+  std::vector<RunObserver::Name> names_;  // by thunk, if there is one
   const std::vector<LastRead> last_reads_;
   std::vector<std::byte*> base_;  // by storage
   std::vector<size_t> placeholder_storage_;

@@ -9,6 +9,12 @@ std::vector<size_t> storages_of(const Thunk& thunk) {
   return out;
 }
 
+const char* kind_of(const Thunk& thunk) {
+  if (const auto* call = std::get_if<LibraryCall>(&thunk.work)) return kind_of(call->spec);
+  if (std::holds_alternative<ForeignCall>(thunk.work)) return "foreign";
+  return std::holds_alternative<JumpCall>(thunk.work) ? "jump" : "kernel";
+}
+
 std::vector<ThunkLoop> loops_of(const ThunkProgram& p) {
   std::vector<ThunkLoop> out;
   for (size_t i = 0; i < p.thunks.size(); ++i)

@@ -1,4 +1,4 @@
-// The storages that thunks touch, and the loops that jumps make of them.
+// What thunks are and which storages they touch, and the loops that jumps make of them.
 #pragma once
 #include "run/program.h"
 
@@ -23,6 +23,9 @@ void each_storage(ThunkType& thunk, const Writes& writes, const F& f) {
 }
 
 std::vector<size_t> storages_of(const Thunk& thunk);  // may repeat
+
+// kernel, product, attention, convolution, sort, foreign, jump
+const char* kind_of(const Thunk& thunk);
 
 struct ThunkLoop {
   size_t begin, end;  // the first thunk, and the jump back

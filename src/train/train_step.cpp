@@ -160,21 +160,10 @@ Result<std::vector<MemoryTrade>> trades_of(Graph graph, const StageOptions& opti
   CLEAVE_CHECK(run_stages(Stage::verify, Stage::tags, graph, ops, options));
   const auto planner = std::make_shared<StagePlanner>(ops, options);
   CLEAVE_TRY(BudgetFamily family, BudgetFamily::make(graph, planner, options.forward_results));
-  CLEAVE_CHECK(family.complete());
-  std::vector<MemoryTrade> all, trades;
-  // What is chosen at a budget of each member's peak: some members never are.
-  for (size_t k = 0; k < family.members().size(); ++k) {
-    CLEAVE_TRY(const int64_t budget, family.peak(k));
-    const Result<size_t> chosen = family.choose(budget);
-    if (!chosen.ok()) continue;
-    CLEAVE_TRY(const int64_t peak, family.peak(*chosen));
-    all.push_back({peak, family.members()[*chosen].recompute_ns});
-  }
-  std::ranges::sort(all, {},
-                    [](const MemoryTrade& t) { return std::pair(t.recompute_ns, t.peak_bytes); });
-  for (const MemoryTrade& t : all)
-    if (trades.empty() || t.peak_bytes < trades.back().peak_bytes) trades.push_back(t);
-  return trades;
+  CLEAVE_TRY(const std::vector<BudgetFamily::Trade> trades, family.trades());
+  std::vector<MemoryTrade> out;
+  for (const auto& [peak_bytes, recompute_ns] : trades) out.push_back({peak_bytes, recompute_ns});
+  return out;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <regex>
 #include <sstream>
@@ -525,6 +526,30 @@ TEST_F(Points, rule) {
   EXPECT_NE(out.str().find("narrow_softmax 1"), std::string::npos) << out.str();
   const HostTensor x = HostTensor::from<float>(std::vector<float>(40, 2.0f)).reshaped({4, 10});
   EXPECT_NEAR(scores.run({x})[0].at<float>({3, 9}), 0.1, 1e-6);
+}
+
+TEST_F(Points, timeline) {
+  const std::string path = tmp("how_do_i_step.json");
+  data::Batches batches(points(320), {.size = size, .seed = 7});
+  // [timeline]
+  Timeline timeline;
+  TrainStep step = train_step(
+      model, loss(), optim::AdamW({.lr = 1e-2}), inputs(),
+      {.compile = {.executor = timeline.executor(), .observers = {timeline.observer()}}});
+  for (int k = 0; k < 10; ++k) {
+    const auto begin = Timeline::Clock::now();
+    const HostTensors& b = batches.next();
+    timeline.add("batch", "data", begin, Timeline::Clock::now());
+    step.run({b[0], b[1]});
+  }
+  timeline.write(path);  // for ui.perfetto.dev
+  // [end]
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  for (const char* part : {"\"lower\"", "\"run\"", "\"batch\"", "\"kernel\"", "thread 0"})
+    EXPECT_NE(text.str().find(part), std::string::npos) << part;
+  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -60,6 +60,31 @@ TEST(GraphDrawing, is_a_text_for_graphviz) {
 )");
 }
 
+TEST(GraphDrawing, marks_the_calls_that_another_graph_does_not_have) {
+  const Graph before = drawn_graph();
+  const Graph after = value_or_throw(parse(R"(
+graph @main(%x: input f32[32,64], %w: param f32[64,64], %unread: input f32[3]) {
+  %a = mm(%x, %w)   # model.cpp:7
+  %v, %i = max(%a; dim=0)
+  %n = neg(%v)
+  %b = tanh(%n)
+  return %b, %i
+})",
+                                           "g.clv", test::core()))
+                          .main;
+  EXPECT_EQ(changed_calls(before, before), std::set<std::string>());
+  EXPECT_EQ(changed_calls(before, after), (std::set<std::string>{"v", "b"}));
+  const std::set<std::string> changed = changed_calls(after, before);
+  EXPECT_EQ(changed, (std::set<std::string>{"v", "n", "b"}));
+  const std::string svg =
+      graph_svg(after, {.results = false, .marked = changed, .mark = "#123456"});
+  EXPECT_EQ(occurrences(svg, "fill=\"#123456\""), 3U);
+  EXPECT_EQ(occurrences(svg, "#d3f9d8"), 0U);
+  EXPECT_EQ(occurrences(graph_dot(after, {.marked = changed}), "style=filled"), 3U);
+  EXPECT_NE(graph_svg(after, {.title = "after <it>"}).find(">after &lt;it&gt;<"),
+            std::string::npos);
+}
+
 // The boxes of one row don't overlap, nor those of another.
 TEST(GraphDrawing, boxes_never_overlap) {
   for (uint64_t seed = 0; seed < 30; ++seed) {

@@ -22,6 +22,7 @@ class Outputs(Case):
                 ["partition", g, "--forward", "-"], ["frontier", g], ["frontier", g, "--json"], ["kernels", g], ["kernels", g, "--json"],
                 ["compile", g], ["compile", g, "--json"], ["remat", r, "--peak-percent", 100], ["remat", r, "--peak-percent", 100, "--json"],
                 ["plan", b], ["plan", b, "--json"], ["plan", b, "-o", "-"], ["opt", "--list"], ["opt", "--list", "--json"], ["opt", g], ["opt", g, "--json"],
+                ["report", g, "-o", "-", "--time", 0], ["run", g, "--random", "--trace", "-"], ["partition", g, "--statistics"],
                 ["train", "--text", self.text, "--steps", 2, *TINY], ["train", "--text", self.text, "--steps", 2, "--json", *TINY]]
 
     def run_to(self, line, stdout):
@@ -74,7 +75,7 @@ class Outputs(Case):
     def test_two_things_are_not_on_one_stdout_or_stdin(self):
         g, b = self.file("m.clv", MLP), self.file("b.csv", "id,lower,upper,size\na,0,2,4\n")
         for line in (["plan", b, "-o", "-"], ["grad", g, "-o", "-"], ["opt", g, "-o", "-"], ["run", g, "--random", "--out", "-"], ["partition", g, "--forward", "-"],
-                     ["partition", g, "--backward", "/dev/stdout"]):
+                     ["partition", g, "--backward", "/dev/stdout"], ["report", g, "-o", "-"], ["run", g, "--random", "--trace", "-"]):
             self.refused(cleave(*line, "--json"), 1, "both would go to stdout")
         self.refused(cleave("partition", g, "--forward", "-", "--backward", "-"), 1, "both would go to stdout")
         self.refused(cleave("run", "-", "--in", "-", stdin=MLP), 1, "both stdin")

@@ -10,11 +10,12 @@ import re, subprocess
 from dataclasses import dataclass, field
 
 READS = {"--in": "tensors", "--rule": "rule", "--text": "text", "--resume": "tensors"}
-WRITES = {"--out", "-o", "--forward", "--backward", "--save-init"}
-FOLDERS = {"--dump", "--plot", "--cache"}
+WRITES = {"--out", "-o", "--forward", "--backward", "--save-init", "--save-graph", "--trace"}
+FOLDERS = {"--dump", "--plot", "--cache", "--draw"}
 # Positionals that are no graph.
 KINDS = {"remat": "remat", "plan": "buffers"}
-WRITTEN = {"run": ".safetensors", "train": ".safetensors", "plan": ".csv", "tune": ".target", "build": ".so"}  # others write graphs
+WRITTEN = {"run": ".safetensors", "train": ".safetensors", "plan": ".csv", "tune": ".target", "build": ".so", "report": ".html", "draw": ".svg", "lower": ".safetensors"}  # others write graphs
+OWN_WRITTEN = {"--trace": ".json", "--save-graph": ".clv"}  # of an option, whichever command has it
 # Positionals that name no file.
 NO_FILES = {"ACTION"}
 # As much work as they say: only few of it is asked for.
@@ -22,7 +23,7 @@ WORK = {"--repeat", "--steps", "--moves", "--time", "--sample", "--layers", "--w
 # What a command is given, in one of several forms, so that lines of it do something, and none for long.
 FORMS = {
     "run": [["--random"], ["--random", "--grad"], ["--random", "--grad", "--mode", "pytorch"], ["--random", "--engine", "reference"]],
-    "partition": [[], ["--mode", "pytorch"], ["--mode", "pytorch", "--budget", "0.4"], ["--mode", "default"]], "kernels": [[], ["--grad"]], "cache": [[], ["--to", "1MiB"]], "build": [["--weights", "none"], ["--weights", "none", "--grad"]],
+    "partition": [[], ["--mode", "pytorch"], ["--mode", "pytorch", "--budget", "0.4"], ["--mode", "default"]], "kernels": [[], ["--grad"]], "report": [["--time", "0"], ["--time", "0", "--grad"], ["--time", "1", "--grad", "--mode", "pytorch"]], "cache": [[], ["--to", "1MiB"]], "build": [["--weights", "none"], ["--weights", "none", "--grad"]],
     "remat": [["--peak-percent", "100", "--moves", "300"], ["--peak-percent", "75", "--moves", "300"]],
     "train": [["--steps", "2", "--layers", "1", "--width", "8", "--heads", "1", "--context", "8", "--batch", "2", "--sample", "5"]],
 }
@@ -32,7 +33,7 @@ WELL = {
     "--estimator": ["flops", "testing", "profile"], "--ban": ["reductions=off", "used_far_apart=off,not_in_allowlist=off"], "--saved-bytes": ["64MiB", "1KiB"],
     "--peak-percent": ["100", "90%", "75.5"], "--capacity": ["none", "1MiB"], "--stage": ["pre_grad", "joint", "post_grad"], "--schedule": ["cosine", "linear", "constant"],
     "--pass": ["fold_view", "fold_view,drop_noop_view"], "--on": ["", "join_pads"], "--off": ["fold_view", ""], "--size": ["s0=8"], "--target": ["native", "x86-64-v2", "x86-64-v3"],
-    "ACTION": ["stats", "verify", "prune", "clear"], "--to": ["1MiB", "0"], "--weights": ["none", "inside", "beside"], "--name": ["step"],
+    "ACTION": ["stats", "verify", "prune", "clear"], "--to": ["1MiB", "0"], "--weights": ["none", "inside", "beside"], "--name": ["step"], "--by": ["module", "line", "operator"],
     "--lr": ["1e-3", "0.1"], "--final-lr": ["0", "1e-4"], "--dropout": ["0", "0.5"], "--weight-decay": ["0", "0.1"], "--clip": ["0", "1"],
 }
 WRONG = ["", " ", "-", "--", "nonsense", "-1", "1e999", "nan", "inf", "99999999999999999999", "-9223372036854775809", "18446744073709551616",
@@ -153,7 +154,7 @@ def value_of(line, command, option, random, files):
         line.reads.append(path)
         return path
     if key in WRITES:
-        path = files.writable(WRITTEN.get(command.name, ".clv"), random, line.reads)
+        path = files.writable(OWN_WRITTEN.get(key) or WRITTEN.get(command.name, ".clv"), random, line.reads)
         line.writes.append(path)
         return path
     if key in FOLDERS:

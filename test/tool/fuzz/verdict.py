@@ -57,6 +57,9 @@ def fault_of_file(path, data, check):
             header = json.loads(data[8:8 + n])
             ends = [e["data_offsets"][1] for k, e in header.items() if k != "__metadata__"]
             if max(ends, default=0) != len(data) - 8 - n: return f"{path}: {len(data)} bytes, not as many as its header says"
+        elif path.endswith(".json"): json.loads(data)
+        elif path.endswith(".html"):
+            if not data.endswith(b"</html>\n"): return f"{path}: half a page"
         elif path.endswith(".svg"): xml.etree.ElementTree.fromstring(data)
         elif path.endswith(".csv"):
             rows = data.decode().splitlines()
