@@ -74,7 +74,7 @@ class Drawn:
         s, r = self.shapes[v], self.rng
         def meets(t):
             return all(a == b or a == 1 or b == 1 for a, b in zip(reversed(s), reversed(t)))
-        found = [w for w, t in self.shapes.items() if meets(t)]
+        found = [w for w, t in self.shapes.items() if w != v and meets(t)]
         if found and r.random() < 0.7: return r.choice(found)
         shape = [1 if r.random() < 0.2 else n for n in s][r.randint(0, max(0, len(s) - 1)) if r.random() < 0.4 else 0:]
         return self.input(shape or [1])
@@ -133,8 +133,9 @@ class Drawn:
         v = self.pick(1)
         s = self.shapes[v]
         d = self.rng.randrange(len(s))
-        same = [w for w, t in self.shapes.items() if len(t) == len(s) and all(k == d or a == b for k, (a, b) in enumerate(zip(s, t)))]
-        parts = [v] + [self.rng.choice(same) for _ in range(self.rng.randint(1, 2))]
+        same = [w for w, t in self.shapes.items() if w != v and len(t) == len(s) and all(k == d or a == b for k, (a, b) in enumerate(zip(s, t)))]
+        more = min(self.rng.randint(1, 2), max(1, len(same)))
+        parts = [v] + (self.rng.sample(same, more) if same else [self.input([k + 4 if j == d else k for j, k in enumerate(s)])])
         self.add(f"torch.cat([{', '.join(parts)}], {d})", [sum(self.shapes[p][d] for p in parts) if k == d else n for k, n in enumerate(s)])
 
     def pad(self):
