@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <csignal>
 
 #include "base/write_file.h"
 #include "cleave/progress.h"
@@ -12,29 +11,12 @@
 #include "tool/command.h"
 #include "tool/graph_file.h"
 #include "tool/grouped.h"
+#include "tool/interrupt.h"
 #include "tool/named_files.h"
 #include "tool/standard_streams.h"
 
 namespace cleave::tool {
 namespace {
-
-volatile std::sig_atomic_t interrupted = 0;
-
-// While this object lives, SIGINT sets a flag; a second SIGINT ends the process as usual.
-class InterruptGuard {
- public:
-  InterruptGuard() {
-    interrupted = 0;
-    struct sigaction action{};
-    action.sa_handler = [](int) { interrupted = 1; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, &before_);
-  }
-  ~InterruptGuard() { sigaction(SIGINT, &before_, nullptr); }
-
- private:
-  struct sigaction before_{};
-};
 
 Status check(const TrainArguments& o) {
   const GptShape& s = o.shape;
@@ -122,7 +104,7 @@ Status resume(const TrainArguments& o, const TextData& data, const Store& store)
 Status check_writable(const std::string& path) {
   if (path.empty()) return {};
   const std::string probe = path + ".probe";
-  CLEAVE_CHECK(write_file(probe, {}));
+  CLEAVE_CHECK(write_file(probe, ""));
   std::remove(probe.c_str());
   return {};
 }
@@ -141,7 +123,7 @@ class Trainer {
     if (!o_.init.empty()) save_checkpoint(o_.init, step_->store(), identity(o_, data_));
     describe();
     CLEAVE_CHECK(check_stdout());
-    InterruptGuard guard;
+    const InterruptGuard guard;
     CLEAVE_CHECK(steps());
     if (!o_.out.empty()) save_checkpoint(o_.out, step_->store(), identity(o_, data_));
     const double val_loss = validate();
@@ -220,7 +202,7 @@ class Trainer {
         if (!o_.out.empty()) save_checkpoint(o_.out, step_->store(), identity(o_, data_));
         return reported;
       }
-      if (interrupted) return interrupt(i + 1);
+      if (InterruptGuard::is_set()) return interrupt(i + 1);
       if (o_.checkpoint_every && (i + 1) % o_.checkpoint_every == 0 && !o_.out.empty())
         save_checkpoint(o_.out, step_->store(), identity(o_, data_));
     }

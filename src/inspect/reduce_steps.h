@@ -1,0 +1,50 @@
+// The steps by which a failing graph is made smaller. Each returns another graph, or none where the
+// step isn't possible; whether the result is a graph at all is for verify() to say.
+//
+//   call(s) as inputs     %b = exp(%a)          %b: input                  what reads them stays
+//   call(s) forgotten     return %b             return %a                  what they read stays
+//   a call bypassed       %c = mul(%b, %x)      %c = mul(%a, %x)           %a has the type of %b
+#pragma once
+#include <optional>
+#include <span>
+
+#include "interp/given_graph.h"
+
+namespace cleave {
+
+using NamedValues = std::map<std::string, Array>;
+
+// What goes by itself where nothing needs it.
+struct Tidying {
+  bool calls = true, inputs = true;
+};
+// Removes calls and inputs that no return needs, and symints that no size mentions.
+void tidy(GivenGraph& given, Tidying what = {});
+
+// Without the returns [begin, end).
+std::optional<GivenGraph> without_returns(const GivenGraph& from, size_t begin, size_t end);
+
+// The calls become inputs, of their names and, where `from` has inputs, their values: none where one
+// is missing. What they alone returned isn't returned any more; if nothing else is, those inputs are.
+std::optional<GivenGraph> calls_as_inputs(const GivenGraph& from, std::span<const NodeId> calls,
+                                          const NamedValues& values);
+// The same, and where they are returned, their operands are in their place.
+std::optional<GivenGraph> calls_forgotten(const GivenGraph& from, std::span<const NodeId> calls,
+                                          const NamedValues& values);
+// What reads result `result` of the call reads its operand; none where that has another type.
+std::optional<GivenGraph> call_bypassed(const GivenGraph& from, NodeId call, uint32_t result,
+                                        size_t operand);
+
+// Without the input, which nothing needs.
+std::optional<GivenGraph> without_input(const GivenGraph& from, size_t input);
+// Placeholder `k` with the role `input`; a symint and an rng_state keep theirs.
+std::optional<GivenGraph> as_input(const GivenGraph& from, size_t k);
+// Placeholder `k` without its mark for a gradient.
+std::optional<GivenGraph> without_mark(const GivenGraph& from, size_t k);
+// All placeholders as inputs, updates and gradients as results, so that any of them can go alone; no
+// marks for gradients, no tags.
+GivenGraph without_roles(const GivenGraph& from);
+// Symbolic sizes by their values; none where there is none.
+std::optional<GivenGraph> with_fixed_sizes(const GivenGraph& from);
+
+}  // namespace cleave

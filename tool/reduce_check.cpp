@@ -1,0 +1,150 @@
+#include "tool/reduce_check.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/shell_word.h"
+#include "ir/text.h"
+#include "tool/command.h"
+#include "tool/graph_file.h"
+#include "tool/run_inputs.h"
+
+namespace cleave::tool {
+namespace {
+
+constexpr double usual_limit_seconds = 60, longest_seconds = 600;
+constexpr std::string_view defect = "cleave: this is a defect of cleave: ", differs = "compare: ";
+
+// `text` with `word` in the place of each `mark`. Whether there was one.
+bool put_in(std::string& text, std::string_view mark, const std::string& word) {
+  bool found = false;
+  for (size_t at = 0; (at = text.find(mark, at)) != std::string::npos; at += word.size()) {
+    text.replace(at, mark.size(), word);
+    found = true;
+  }
+  return found;
+}
+
+// The first line of a defect's message, empty if there is none.
+std::string defect_of(const std::string& messages) {
+  const size_t at = messages.find(defect);
+  if (at == std::string::npos) return "";
+  const size_t begin = at + defect.size();
+  return messages.substr(begin, messages.find('\n', begin) - begin);
+}
+
+// Without names of values, graphs and shapes, and without numbers.
+std::string without_names(const std::string& message) {
+  std::string out;
+  const auto is_named = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-' || c == '/';
+  };
+  for (size_t at = 0; at < message.size(); ++at) {
+    const char c = message[at];
+    if (c == '%' || c == '@')
+      while (at + 1 < message.size() && is_named(message[at + 1])) ++at;
+    else if (c == '[')
+      at = std::min(message.find(']', at), message.size());
+    else if (!std::isdigit(static_cast<unsigned char>(c)))
+      out += c;
+  }
+  return out.substr(0, 80);
+}
+
+std::string last_line(const std::string& text) {
+  const size_t end = text.find_last_not_of('\n');
+  if (end == std::string::npos) return "";
+  const size_t before = text.rfind('\n', end);
+  return text.substr(before == std::string::npos ? 0 : before + 1,
+                     end - (before == std::string::npos ? 0 : before + 1) + 1);
+}
+
+}  // namespace
+
+bool CheckChoice::needs_inputs() const {
+  return check == "wrong" || (is_command() && check.find("{in}") != std::string::npos);
+}
+
+ReduceCheck::ReduceCheck(CheckChoice choice, std::string folder, std::function<bool()> stop)
+    : choice_(std::move(choice)), graph_path_(folder + "/graph.clv"),
+      inputs_path_(folder + "/inputs.safetensors"), stop_(std::move(stop)),
+      limit_seconds_(choice_.limit_seconds > 0    ? choice_.limit_seconds
+                     : choice_.check == "slow" ? longest_seconds
+                                               : usual_limit_seconds) {}
+
+std::vector<std::string> ReduceCheck::command(const GivenGraph& g) const {
+  if (choice_.is_command()) {
+    std::string text = choice_.check;
+    put_in(text, "{in}", shell_word(inputs_path_));
+    if (!put_in(text, "{}", shell_word(graph_path_)))
+      text += " " + shell_word(graph_path_);
+    return {"/bin/sh", "-c", text};
+  }
+  std::vector<std::string> out = {"/proc/self/exe", "run", graph_path_, "--cache", "off"};
+  if (has_inputs(g) && !g.inputs.empty()) {
+    out.insert(out.end(), {"--in", inputs_path_});
+  } else {
+    out.emplace_back("--random");
+    for (const auto& [name, value] : g.symbols)
+      if (g.g.find(name).valid()) out.insert(out.end(), {"--size", fmt::format("{}={}", name, value)});
+  }
+  out.insert(out.end(), choice_.words.begin(), choice_.words.end());
+  if (choice_.check == "wrong") out.emplace_back("--compare");
+  return out;
+}
+
+Result<ChildEnd> ReduceCheck::run(const GivenGraph& g, double limit_seconds) {
+  CLEAVE_CHECK(write_text(graph_path_, print(g.g)));
+  if (has_inputs(g) && !g.inputs.empty())
+    CLEAVE_CHECK(write_tensors(inputs_path_, named_inputs(g.g, g.inputs)));
+  ++tries_;
+  const ChildLimits limits{limit_seconds, choice_.memory_bytes};
+  CLEAVE_TRY(ChildEnd end, run_child(command(g), limits, stop_));
+  if (end.how == ChildEnd::How::stopped) throw Interrupted();
+  return end;
+}
+
+std::string ReduceCheck::kind_of(const ChildEnd& end) const {
+  if (choice_.check == "slow") return end.seconds >= limit_seconds_ ? "slow" : "";
+  const std::string said = defect_of(end.messages);
+  if (choice_.check == "wrong")
+    return end.how == ChildEnd::How::exit && said.starts_with(differs) ? "wrong" : "";
+  if (end.how == ChildEnd::How::time) return "no end";
+  if (end.how == ChildEnd::How::signal) return fmt::format("signal {}", end.number);
+  if (choice_.is_command()) return end.number == 0 ? "" : fmt::format("status {}", end.number);
+  return end.number == 3 ? "defect: " + without_names(said) : "";
+}
+
+Status ReduceCheck::begin(const GivenGraph& given) {
+  const bool finds_limit = choice_.check == "slow" && choice_.limit_seconds <= 0;
+  CLEAVE_TRY(const ChildEnd end, run(given, limit_seconds_));
+  const std::string how = end.text({limit_seconds_});
+  if (finds_limit && end.how == ChildEnd::How::exit && end.number == 0) {
+    limit_seconds_ = end.seconds / 2;
+    kind_ = "slow";
+    failure_ = fmt::format("longer than {:.2f} s, half of what the given graph takes", end.seconds / 2);
+    return {};
+  }
+  if (choice_.is_command() && (end.number == 126 || end.number == 127))
+    return user_error("--check {}: the command can't be run: {}", choice_.check,
+                      last_line(end.messages));
+  kind_ = kind_of(end);
+  failure_ = choice_.check == "slow" ? fmt::format("longer than {:g} s", limit_seconds_)
+             : end.how == ChildEnd::How::exit && !defect_of(end.messages).empty()
+                 ? defect_of(end.messages)
+                 : how;
+  if (!kind_.empty()) return {};
+  const std::string said = end.number == 0 ? "" : ": " + last_line(end.messages);
+  return user_error("--check {}: the given graph does not fail: {} after {:.2f} s{}; nothing to reduce",
+                    choice_.check, how, end.seconds, said);
+}
+
+Result<bool> ReduceCheck::fails(const GivenGraph& g) {
+  CLEAVE_TRY(ChildEnd end, run(g, limit_seconds_));
+  if (choice_.check == "slow" && kind_of(end) == kind_) {  // the machine may have been busy
+    CLEAVE_TRY(end, run(g, limit_seconds_));
+  }
+  return kind_of(end) == kind_;
+}
+
+}  // namespace cleave::tool
