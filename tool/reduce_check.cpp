@@ -5,7 +5,6 @@
 
 #include "base/shell_word.h"
 #include "ir/text.h"
-#include "tool/command.h"
 #include "tool/graph_file.h"
 #include "tool/run_inputs.h"
 
@@ -37,7 +36,8 @@ std::string defect_of(const std::string& messages) {
 std::string without_names(const std::string& message) {
   std::string out;
   const auto is_named = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-' || c == '/';
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-' ||
+           c == '/';
   };
   for (size_t at = 0; at < message.size(); ++at) {
     const char c = message[at];
@@ -68,16 +68,13 @@ bool CheckChoice::needs_inputs() const {
 ReduceCheck::ReduceCheck(CheckChoice choice, std::string folder, std::function<bool()> stop)
     : choice_(std::move(choice)), graph_path_(folder + "/graph.clv"),
       inputs_path_(folder + "/inputs.safetensors"), stop_(std::move(stop)),
-      limit_seconds_(choice_.limit_seconds > 0    ? choice_.limit_seconds
-                     : choice_.check == "slow" ? longest_seconds
-                                               : usual_limit_seconds) {}
+      limit_seconds_(choice_.limit_seconds > 0 ? choice_.limit_seconds : usual_limit_seconds) {}
 
 std::vector<std::string> ReduceCheck::command(const GivenGraph& g) const {
   if (choice_.is_command()) {
     std::string text = choice_.check;
     put_in(text, "{in}", shell_word(inputs_path_));
-    if (!put_in(text, "{}", shell_word(graph_path_)))
-      text += " " + shell_word(graph_path_);
+    if (!put_in(text, "{}", shell_word(graph_path_))) text += " " + shell_word(graph_path_);
     return {"/bin/sh", "-c", text};
   }
   std::vector<std::string> out = {"/proc/self/exe", "run", graph_path_, "--cache", "off"};
@@ -86,7 +83,8 @@ std::vector<std::string> ReduceCheck::command(const GivenGraph& g) const {
   } else {
     out.emplace_back("--random");
     for (const auto& [name, value] : g.symbols)
-      if (g.g.find(name).valid()) out.insert(out.end(), {"--size", fmt::format("{}={}", name, value)});
+      if (g.g.find(name).valid())
+        out.insert(out.end(), {"--size", fmt::format("{}={}", name, value)});
   }
   out.insert(out.end(), choice_.words.begin(), choice_.words.end());
   if (choice_.check == "wrong") out.emplace_back("--compare");
@@ -99,12 +97,11 @@ Result<ChildEnd> ReduceCheck::run(const GivenGraph& g, double limit_seconds) {
     CLEAVE_CHECK(write_tensors(inputs_path_, named_inputs(g.g, g.inputs)));
   ++tries_;
   const ChildLimits limits{limit_seconds, choice_.memory_bytes};
-  CLEAVE_TRY(ChildEnd end, run_child(command(g), limits, stop_));
-  if (end.how == ChildEnd::How::stopped) throw Interrupted();
-  return end;
+  return run_child(command(g), limits, stop_);
 }
 
 std::string ReduceCheck::kind_of(const ChildEnd& end) const {
+  if (end.how == ChildEnd::How::stopped) return "";
   if (choice_.check == "slow") return end.seconds >= limit_seconds_ ? "slow" : "";
   const std::string said = defect_of(end.messages);
   if (choice_.check == "wrong")
@@ -116,27 +113,41 @@ std::string ReduceCheck::kind_of(const ChildEnd& end) const {
 }
 
 Status ReduceCheck::begin(const GivenGraph& given) {
-  const bool finds_limit = choice_.check == "slow" && choice_.limit_seconds <= 0;
+  if (choice_.check == "slow" && choice_.limit_seconds <= 0) return find_limit(given);
   CLEAVE_TRY(const ChildEnd end, run(given, limit_seconds_));
-  const std::string how = end.text({limit_seconds_});
-  if (finds_limit && end.how == ChildEnd::How::exit && end.number == 0) {
-    limit_seconds_ = end.seconds / 2;
-    kind_ = "slow";
-    failure_ = fmt::format("longer than {:.2f} s, half of what the given graph takes", end.seconds / 2);
-    return {};
-  }
-  if (choice_.is_command() && (end.number == 126 || end.number == 127))
+  if (choice_.is_command() && end.how == ChildEnd::How::exit &&
+      (end.number == 126 || end.number == 127))
     return user_error("--check {}: the command can't be run: {}", choice_.check,
                       last_line(end.messages));
   kind_ = kind_of(end);
-  failure_ = choice_.check == "slow" ? fmt::format("longer than {:g} s", limit_seconds_)
-             : end.how == ChildEnd::How::exit && !defect_of(end.messages).empty()
-                 ? defect_of(end.messages)
-                 : how;
-  if (!kind_.empty()) return {};
-  const std::string said = end.number == 0 ? "" : ": " + last_line(end.messages);
-  return user_error("--check {}: the given graph does not fail: {} after {:.2f} s{}; nothing to reduce",
-                    choice_.check, how, end.seconds, said);
+  const std::string how = end.text({limit_seconds_}), said = defect_of(end.messages);
+  if (kind_.empty())
+    return user_error("--check {}: the given graph doesn't fail: {} after {:.2f} s{}{}",
+                      choice_.check, how, end.seconds, end.number == 0 ? "" : ": ",
+                      end.number == 0 ? "" : last_line(end.messages));
+  failure_ = kind_ == "slow" ? fmt::format("it takes longer than {:g} s", limit_seconds_)
+             : said.empty()  ? how
+                             : said;
+  return {};
+}
+
+// Halfway between the given graph and one without calls.
+Status ReduceCheck::find_limit(const GivenGraph& given) {
+  CLEAVE_TRY(const ChildEnd whole, run(given, longest_seconds));
+  GivenGraph nothing;
+  CLEAVE_TRY(const ValueId x, nothing.g.add_placeholder(Role::input, "x", Type(DType::f32, {1})));
+  nothing.g.add_return({x, ReturnKind::result, {}});
+  CLEAVE_TRY(const ChildEnd least, run(nothing, longest_seconds));
+  if (whole.seconds < 3 * least.seconds)
+    return user_error(
+        "--check slow: the given graph takes {:.2f} s, and one without calls {:.2f} s, which isn't "
+        "slow; --limit says what is",
+        whole.seconds, least.seconds);
+  kind_ = "slow";
+  limit_seconds_ = (whole.seconds + least.seconds) / 2;
+  failure_ = fmt::format("it takes longer than {:.2f} s, half of what the given graph does",
+                         limit_seconds_);
+  return {};
 }
 
 Result<bool> ReduceCheck::fails(const GivenGraph& g) {

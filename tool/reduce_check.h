@@ -31,7 +31,7 @@ struct CheckChoice {
 
 class ReduceCheck {
  public:
-  // `folder` is for the graphs that are tried; `stop` is asked while one is.
+  // `folder` is for the graphs that are tried; `stop` is asked while one is, which then doesn't fail.
   ReduceCheck(CheckChoice choice, std::string folder, std::function<bool()> stop);
 
   // Takes the given graph's failure as the one to look for. Errors (user): it doesn't fail, which
@@ -44,6 +44,7 @@ class ReduceCheck {
   int64_t tries() const { return tries_; }                 // processes started
 
  private:
+  Status find_limit(const GivenGraph& given);
   Result<ChildEnd> run(const GivenGraph& g, double limit_seconds);
   std::vector<std::string> command(const GivenGraph& g) const;
   std::string kind_of(const ChildEnd& end) const;  // empty: it doesn't fail

@@ -57,8 +57,7 @@ Result<SymbolValues> symbols_of(const Graph& g, const Options& o,
     } else if (at != given.end() && at->second.numel() == 1) {
       sizes[name] = static_cast<int64_t>(at->second.number(0));
     } else if (given.empty() && !sizes.contains(name)) {
-      sizes[name] =
-          std::clamp(g.env().hint_of(Dim::symbol(name)), p.sym.range.lo, p.sym.range.hi);
+      sizes[name] = std::clamp(g.env().hint_of(Dim::symbol(name)), p.sym.range.lo, p.sym.range.hi);
     }
   }
   return bind_symbols(g, shapes, sizes);
@@ -90,9 +89,9 @@ class BestSoFar {
   }
   // Empty: there is none.
   static std::string inputs_path(const std::string& path) {
-    return path == "-" ? ""
-                       : (path.ends_with(".clv") ? path.substr(0, path.size() - 4) : path) +
-                             ".safetensors";
+    return path == "-"
+               ? ""
+               : (path.ends_with(".clv") ? path.substr(0, path.size() - 4) : path) + ".safetensors";
   }
 
  private:
@@ -120,7 +119,9 @@ Status run(const Options& o) {
   const InterruptGuard guard;
   const auto start = std::chrono::steady_clock::now();
   ReduceCheck check(choice, folder->path(), &InterruptGuard::is_set);
-  CLEAVE_CHECK(check.begin(given));
+  Status begun = check.begin(given);
+  if (InterruptGuard::is_set()) throw Interrupted();
+  CLEAVE_CHECK(std::move(begun));
   CLEAVE_CHECK(best.write(given));
   fmt::print(stderr, "the given graph fails: {}\n", check.failure());
 
@@ -131,6 +132,12 @@ Status run(const Options& o) {
   const auto fails = [&](const GivenGraph& g) {
     if (!written.ok()) return false;  // nothing more can be kept
     Result<bool> failed = check.fails(g);
+    if (InterruptGuard::is_set()) {
+      progress.clear();
+      fmt::print(stderr, "interrupted after {} tries; {} calls of {} are left in {}\n",
+                 check.tries(), left, calls, o.out);
+      throw Interrupted();
+    }
     if (!failed.ok()) written = failed.failure();
     progress.show(calls - left, fmt::format("calls gone, {} tries", check.tries()));
     return failed.ok() && *failed;
@@ -162,41 +169,42 @@ Status run(const Options& o) {
 }  // namespace
 
 Command reduce_command() {
-  return {"reduce", "the smallest graph that still fails",
-          "  cleave reduce model.clv --check wrong -o small.clv\n"
-          "  cleave reduce model.clv --check crash --limit 10 --options \"strict=true\" -o small.clv\n"
-          "  cleave reduce model.clv --check slow --limit 2 -o small.clv\n"
-          "  cleave reduce model.clv --check \"! grep -q tanh\" -o small.clv\n"
-          "  cleave reduce model.clv --check \"python3 mine.py {} --inputs {in}\" -o small.clv\n"
-          "\n"
-          "Of returns, calls, inputs and sizes halves are left out, then quarters, then each alone,\n"
-          "as long as the graph fails as the given one does: by the same exit status, signal or\n"
-          "defect. Each try is a process with limits. The best so far is in -o at any time, with its\n"
-          "inputs beside it as .safetensors where they matter; SIGINT ends the search (status 130).\n"
-          "A graph that doesn't fail is an error.\n",
-          [](OptionList& options) {
-            auto o = std::make_shared<Options>();
-            options.required("GRAPH", o->graph, "the graph that fails; - is stdin");
-            options.required("--check", o->check,
-                             "wrong: `cleave run --compare` finds a difference; crash: `cleave run` "
-                             "ends by a signal, a defect or not at all; slow: it takes longer than "
-                             "--limit; else a command for the shell, in which {} is the graph's "
-                             "file and {in} that of its inputs (without {} the graph's file is its "
-                             "last word): it fails if its exit status isn't 0");
-            options.required("-o,--out", o->out, "the smallest graph so far");
-            options.option("--in", o->in, "inputs to fail on (.safetensors); else they are random");
-            options.option("--seed", o->inputs.seed, "of random inputs");
-            options.option("--size", o->sizes, size_help);
-            options.flag("--grad", o->grad, "run with gradients, as cleave run --grad");
-            o->library.add_to(options);
-            options.option("--limit", o->limit,
-                           "seconds for each try, 60 by default: one that takes longer hangs; of "
-                           "slow what is too long, by default half of what the given graph takes");
-            options.option("--memory", o->memory,
-                           "address space of each process: 4GiB; by default any");
-            options.flag("--json", o->json, "print one JSON object: calls, tries, seconds, ...");
-            return [o] { return run(*o); };
-          }};
+  return {
+      "reduce", "the smallest graph that still fails",
+      "  cleave reduce model.clv --check wrong -o small.clv\n"
+      "  cleave reduce model.clv --check crash --limit 10 --options \"strict=true\" -o small.clv\n"
+      "  cleave reduce model.clv --check slow --limit 2 -o small.clv\n"
+      "  cleave reduce model.clv --check \"! grep -q tanh\" -o small.clv\n"
+      "  cleave reduce model.clv --check \"python3 mine.py {} --inputs {in}\" -o small.clv\n"
+      "\n"
+      "Of returns, calls, inputs and sizes halves are left out, then quarters, then each alone,\n"
+      "as long as the graph fails as the given one does: by the same exit status, signal or\n"
+      "defect. Each try is a process with limits. The best so far is in -o at any time, with its\n"
+      "inputs beside it as .safetensors where they matter; SIGINT ends the search (status 130).\n"
+      "A graph that doesn't fail is an error.\n",
+      [](OptionList& options) {
+        auto o = std::make_shared<Options>();
+        options.required("GRAPH", o->graph, "the graph that fails; - is stdin");
+        options.required("--check", o->check,
+                         "wrong: `cleave run --compare` finds a difference; crash: `cleave run` "
+                         "ends by a signal, a defect or not at all; slow: it takes longer than "
+                         "--limit; else a command for the shell, in which {} is the graph's "
+                         "file and {in} that of its inputs (without {} the graph's file is its "
+                         "last word): it fails if its exit status isn't 0");
+        options.required("-o,--out", o->out, "the smallest graph so far");
+        options.option("--in", o->in, "inputs to fail on (.safetensors); else they are random");
+        options.option("--seed", o->inputs.seed, "of random inputs");
+        options.option("--size", o->sizes, size_help);
+        options.flag("--grad", o->grad, "run with gradients, as cleave run --grad");
+        o->library.add_to(options);
+        options.option("--limit", o->limit,
+                       "seconds for each try, 60 by default: one that takes longer hangs; of "
+                       "slow what is too long, by default half of what the given graph takes");
+        options.option("--memory", o->memory,
+                       "address space of each process: 4GiB; by default any");
+        options.flag("--json", o->json, "print one JSON object: calls, tries, seconds, ...");
+        return [o] { return run(*o); };
+      }};
 }
 
 }  // namespace cleave::tool

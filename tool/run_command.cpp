@@ -251,7 +251,8 @@ Status run(const Options& o) {
     return write_tensors(path, named_inputs(p.main, inputs));
   };
   RunReport report;
-  CLEAVE_TRY(Arrays results, o.engine == "compiled" ? run_compiled(p.main, ops, inputs, options, o, report)
+  CLEAVE_TRY(Arrays results, o.engine == "compiled"
+                                 ? run_compiled(p.main, ops, inputs, options, o, report)
                                  : run_reference(p.main, inputs, o, report));
   if (o.compare)
     if (Status same = compare(forward, ops, inputs, results, options); !same.ok()) {
@@ -311,7 +312,8 @@ Command run_command() {
         options.option("--mode", o->mode, "exact, pytorch, or default: nothing is recomputed");
         o->choice.add_all_to(options);
         options.option("--fuse", o->fuse, "on or off");
-        options.option("--compiler", o->compiler, "automatic (default), clang, cc, or none: interpret");
+        options.option("--compiler", o->compiler,
+                       "automatic (default), clang, cc, or none: interpret");
         o->target.add_to(options);
         options.option("--threads", o->threads, "0: one a core");
         options.option("--repeat", o->repeat, "runs from the same inputs; the median is reported");

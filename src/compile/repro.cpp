@@ -59,7 +59,9 @@ Result<std::string> new_repro_folder(const std::string& folder, const std::strin
 
 Result<std::string> write_repro(const std::string& folder, const Repro& repro) {
   CLEAVE_CHECK(make_folder(folder));
-  const auto file = [&](const char* name) { return shell_word(fmt::format("{}/{}", folder, name)); };
+  const auto file = [&](const char* name, const char* mark = "") {
+    return shell_word(fmt::format("{}{}/{}", mark, folder, name));
+  };
   std::string command =
       fmt::format("cleave {} {}", repro.runs ? "run" : "compile", file("graph.clv"));
   CLEAVE_CHECK(write_file(folder + "/graph.clv", repro.graph_text));
@@ -70,7 +72,7 @@ Result<std::string> write_repro(const std::string& folder, const Repro& repro) {
     command += " --random";
   }
   CLEAVE_CHECK(write_file(folder + "/options.txt", repro.options_text + "\n"));
-  if (!repro.options_text.empty()) command += " --options @" + file("options.txt");
+  if (!repro.options_text.empty()) command += " --options " + file("options.txt", "@");
   command += repro.flags;
   const std::string note =
       repro.missing.empty() ? "" : fmt::format("# without {} of the host program\n", repro.missing);

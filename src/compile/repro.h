@@ -23,8 +23,8 @@ struct Repro {
   std::string options_text = {};
   // Writes the inputs to a file; empty: they aren't known, and the command makes some.
   std::function<Status(const std::string& path)> write_inputs = {};
-  bool runs = true;  // else it is only compiled: cleave compile
-  std::string flags = {};  // of the command, behind the files
+  bool runs = true;          // else it is only compiled: cleave compile
+  std::string flags = {};    // of the command, behind the files
   std::string missing = {};  // what the files lack of the host program: "operator mine"
 };
 

@@ -82,7 +82,7 @@ class Reducer {
             const std::vector<NodeId> order = best_.g.order();
             const std::span calls = std::span(order).subspan(begin, end - begin);
             return attempt(calls_as_inputs(best_, calls, values())) ||
-                   attempt(calls_forgotten(best_, calls, values()));
+                   attempt(calls_cut_out(best_, calls, values()));
           });
   }
 

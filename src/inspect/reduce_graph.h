@@ -6,8 +6,8 @@
 // until no single step leaves a graph that fails (1-minimal). The steps:
 //
 //   a return       goes, if it isn't the last one
-//   a call         becomes an input that holds its result; or, where it is returned, its operands
-//                  are returned in its place; or what reads it reads an operand of the same type
+//   a call         becomes an input that holds its result; or that, and its operands are returned;
+//                  or what reads it reads an operand of the same type
 //   an input       goes, where nothing reads it; its role and its mark for a gradient go
 //   a symbol       becomes its value
 //   a size         becomes 1, or half of what it is, wherever it occurs (inspect/smaller_sizes.h)

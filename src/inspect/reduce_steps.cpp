@@ -100,7 +100,6 @@ std::optional<GivenGraph> without_calls(const GivenGraph& from, std::span<const 
       returned.insert(r.value);
     }
   if (returns_operands) {
-    if (others.size() == g.returns().size()) return std::nullopt;
     const size_t before = others.size();
     for (const NodeId n : calls)
       for (const ValueId v : g.node(n).inputs)
@@ -147,8 +146,8 @@ std::optional<GivenGraph> calls_as_inputs(const GivenGraph& from, std::span<cons
   return without_calls(from, calls, values, false);
 }
 
-std::optional<GivenGraph> calls_forgotten(const GivenGraph& from, std::span<const NodeId> calls,
-                                          const NamedValues& values) {
+std::optional<GivenGraph> calls_cut_out(const GivenGraph& from, std::span<const NodeId> calls,
+                                        const NamedValues& values) {
   return without_calls(from, calls, values, true);
 }
 

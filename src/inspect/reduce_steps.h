@@ -1,9 +1,12 @@
 // The steps by which a failing graph is made smaller. Each returns another graph, or none where the
 // step isn't possible; whether the result is a graph at all is for verify() to say.
 //
-//   call(s) as inputs     %b = exp(%a)          %b: input                  what reads them stays
-//   call(s) forgotten     return %b             return %a                  what they read stays
-//   a call bypassed       %c = mul(%b, %x)      %c = mul(%a, %x)           %a has the type of %b
+//   from                  calls_as_inputs       calls_cut_out          call_bypassed
+//
+//   %a = sin(%x)                                %a = sin(%x)           %a = sin(%x)
+//   %b = exp(%a)          %b: input             %b: input
+//   %c = mul(%b, %y)      %c = mul(%b, %y)      %c = mul(%b, %y)       %c = mul(%a, %y)
+//   return %c             return %c             return %c, %a          return %c
 #pragma once
 #include <optional>
 #include <span>
@@ -28,9 +31,10 @@ std::optional<GivenGraph> without_returns(const GivenGraph& from, size_t begin, 
 // is missing. What they alone returned isn't returned any more; if nothing else is, those inputs are.
 std::optional<GivenGraph> calls_as_inputs(const GivenGraph& from, std::span<const NodeId> calls,
                                           const NamedValues& values);
-// The same, and where they are returned, their operands are in their place.
-std::optional<GivenGraph> calls_forgotten(const GivenGraph& from, std::span<const NodeId> calls,
-                                          const NamedValues& values);
+// The same, and the calls' operands are returned, so that what computes these stays; none if that is
+// no call.
+std::optional<GivenGraph> calls_cut_out(const GivenGraph& from, std::span<const NodeId> calls,
+                                        const NamedValues& values);
 // What reads result `result` of the call reads its operand; none where that has another type.
 std::optional<GivenGraph> call_bypassed(const GivenGraph& from, NodeId call, uint32_t result,
                                         size_t operand);

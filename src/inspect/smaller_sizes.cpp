@@ -15,7 +15,8 @@ class Shrinking : public Rebuilding {
   Dim size(const Dim& d) override {
     if (!d.is_const()) return d;
     if (d.value() == from_) return to_;
-    const bool scales = with_ == AlongWith::multiples && d.value() > from_ && d.value() % from_ == 0;
+    const bool scales =
+        with_ == AlongWith::multiples && d.value() > from_ && d.value() % from_ == 0;
     return scales ? Dim(d.value() / from_ * to_) : d;
   }
   Dim number(const ArgDef& of, const Dim& d) override {

@@ -23,6 +23,7 @@ enum class AlongWith : uint8_t {
 // The sizes above 1 of the inputs of a graph, each once, largest first.
 std::vector<int64_t> sizes_of_inputs(const Graph& g);
 // Sizes `from` of the inputs as `to`; none if a rule refuses it, or nothing changes.
-std::optional<GivenGraph> with_size(const GivenGraph& given, int64_t from, int64_t to, AlongWith with);
+std::optional<GivenGraph> with_size(const GivenGraph& given, int64_t from, int64_t to,
+                                    AlongWith with);
 
 }  // namespace cleave

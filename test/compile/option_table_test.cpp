@@ -14,10 +14,10 @@ namespace cleave {
 namespace {
 
 // The fields of the two values, by name: a field more, and neither of the bindings compiles.
-#define COMPILE_FIELDS                                                                    \
-  executor, threads, compiler, target, ops, kept_sizes, other_sizes, cache, cache_dir,    \
-      cache_bytes, cache_check, dump_dir, repro, watch, observers, log, memory_budget,    \
-      autocast, passes_off, passes_on, strict, freeze, rules, functions
+#define COMPILE_FIELDS                                                                           \
+  executor, threads, compiler, target, ops, kept_sizes, other_sizes, cache, cache_dir,           \
+      cache_bytes, cache_check, dump_dir, repro, watch, observers, log, memory_budget, autocast, \
+      passes_off, passes_on, strict, freeze, rules, functions
 #define TRAIN_FIELDS \
   compile, frozen, clip_norm, report_grad_norm, accumulate, on_nonfinite, ema_decay, seed
 #define TEXT_OF_(...) #__VA_ARGS__

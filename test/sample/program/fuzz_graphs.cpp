@@ -9,8 +9,8 @@
 #include <chrono>
 
 #include "grad/grad.h"
-#include "interp/interpret.h"
 #include "inspect/reduce_graph.h"
+#include "interp/interpret.h"
 #include "ir/text.h"
 #include "op/registry.h"
 #include "pass/pipeline.h"
