@@ -108,12 +108,11 @@ std::optional<GivenGraph> without_calls(const GivenGraph& from, std::span<const 
     if (others.size() == before) return std::nullopt;  // the other form is this one
   }
   GivenGraph to = from;
-  to.g.set_returns(others);
+  const bool are_last = others.empty();
+  if (!are_last) to.g.set_returns(std::move(others));
   std::map<ValueId, ValueId> made;
-  if (!add_inputs(to, from, calls, values, others.empty(), made)) return std::nullopt;
-  if (others.empty())
-    for (const auto& [value, input] : made) to.g.add_return({input, ReturnKind::result, {}});
-  if (to.g.returns().empty() || !erase_calls(to, from, calls, made)) return std::nullopt;
+  if (!add_inputs(to, from, calls, values, are_last, made)) return std::nullopt;
+  if (!erase_calls(to, from, calls, made)) return std::nullopt;
   return to;
 }
 

@@ -63,7 +63,7 @@ TEST(ReduceGraph, to_calls_that_fail_together) {
   EXPECT_EQ(reduced_text(block,
                          [](const GivenGraph& r) { return count(r.g, "mm") && count(r.g, "exp"); }),
             "graph @main(%x: input f32[1,1], %w: input f32[1,1], %s: input f32[1,1,1]) {\n"
-            "  %q = mm(%x, %w)  : f32[1,1]\n  %z = exp(%s)     : f32[1,1,1]\n  return %z, %q\n}\n");
+            "  %q = mm(%x, %w) : f32[1,1]\n  %z = exp(%s) : f32[1,1,1]\n  return %z, %q\n}\n");
 }
 
 // exp of what came from tanh, through calls that keep the type or not.
@@ -88,7 +88,7 @@ TEST(ReduceGraph, calls_between_are_bypassed) {
       reduced_text("graph @main(%x: input f32[8]) {\n  %a = tanh(%x)\n  %b = sin(%a)\n"
                    "  %c = add(%b, %x)\n  %d = exp(%c)\n  return %d\n}\n",
                    exp_reads_tanh),
-      "graph @main(%x: input f32[1]) {\n  %a = tanh(%x)  : f32[1]\n  %d = exp(%a)   : f32[1]\n"
+      "graph @main(%x: input f32[1]) {\n  %a = tanh(%x) : f32[1]\n  %d = exp(%a) : f32[1]\n"
       "  return %d\n}\n");
 }
 
@@ -98,9 +98,10 @@ TEST(ReduceGraph, what_matters_stays) {
         text, [&](const GivenGraph& r) { return print(r.g).find(part) != std::string::npos; });
   };
   EXPECT_EQ(text(block, "-> %b"),
-            "graph @main(%b: buffer f32[1], %m: input f32[1]) {\n  return %m -> %b\n}\n");
+            "graph @main(%b: input f32[1], %m: input f32[1]) {\n  return %m -> %b\n}\n");
   EXPECT_EQ(text(block, "param f32[32,32] grad"),
-            "graph @main(%w: param f32[32,32] grad, %z: input f32[1,32,32]) {\n  return %z\n}\n");
+            "graph @main(%x: input f32[1,32], %w: param f32[32,32] grad) {\n"
+            "  %q = mm(%x, %w) : f32[1,32]\n  return %q\n}\n");
   EXPECT_EQ(text("graph @main(%x: input f32[2], %unread: input f32[3]) {\n  %dead = sin(%x)\n"
                  "  %y = cos(%x)\n  return %y\n}\n",
                  "unread"),
@@ -108,7 +109,7 @@ TEST(ReduceGraph, what_matters_stays) {
   EXPECT_EQ(text("graph @main(%x: input f32[2]) {\n  %dead = sin(%x)\n  %y = cos(%x)\n"
                  "  return %y\n}\n",
                  "sin"),
-            "graph @main(%x: input f32[1], %y: input f32[1]) {\n  %dead = sin(%x)   : f32[1]\n"
+            "graph @main(%x: input f32[1], %y: input f32[1]) {\n  %dead = sin(%x) : f32[1]\n"
             "  return %y\n}\n");
 }
 

@@ -31,13 +31,13 @@ TEST(SmallerSizes, change_along_with_attributes) {
   EXPECT_EQ(text_with(viewed, 64, 2, AlongWith::nothing), "none");
   EXPECT_EQ(text_with(viewed, 64, 2, AlongWith::equal), "none");
   EXPECT_EQ(text_with(viewed, 64, 2, AlongWith::multiples),
-            "graph @main(%x: input f32[2,3]) {\n  %v = view(%x; size=[6])      : f32[6]\n"
-            "  %p = expand(%v; size=[5,6])  : f32[5,6]\n  return %p\n}\n");
+            "graph @main(%x: input f32[2,3]) {\n  %v = view(%x; size=[6]) : f32[6]\n"
+            "  %p = expand(%v; size=[5,6]) : f32[5,6]\n  return %p\n}\n");
   EXPECT_EQ(text_with("graph @main(%x: input f32[64,8]) {\n  %v = view(%x; size=[2,32,8])\n"
                       "  %w = expand(%x; size=[4,64,8])\n  return %w\n}\n",
                       8, 1, AlongWith::equal),
-            "graph @main(%x: input f32[64,1]) {\n  %v = view(%x; size=[2,32,1])    : f32[2,32,1]\n"
-            "  %w = expand(%x; size=[4,64,1])  : f32[4,64,1]\n  return %w\n}\n");
+            "graph @main(%x: input f32[64,1]) {\n  %v = view(%x; size=[2,32,1]) : f32[2,32,1]\n"
+            "  %w = expand(%x; size=[4,64,1]) : f32[4,64,1]\n  return %w\n}\n");
 }
 
 TEST(SmallerSizes, of_subgraphs_too_and_never_of_a_random_state) {
