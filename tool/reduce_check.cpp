@@ -33,8 +33,12 @@ std::string defect_of(const std::string& messages) {
   return messages.substr(begin, messages.find('\n', begin) - begin);
 }
 
-// Without names of values, graphs and shapes, and without numbers.
-std::string without_names(const std::string& message) {
+// Without names of values, graphs and shapes, without numbers, and without the stage: what a rule
+// or pass finds broken may be found in another one.
+std::string without_names(std::string message) {
+  if (const size_t stage = message.find(": ");
+      message.starts_with("stage ") && message.find(' ', 6) > stage)
+    message.erase(0, stage + 2);
   std::string out;
   const auto is_named = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-' ||

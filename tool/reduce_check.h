@@ -6,8 +6,8 @@
 //   crash    cleave run: a signal, a defect (exit status 3), no end
 //   slow     cleave run, compilation included, takes longer than the limit, twice
 //
-// A failure has a kind: the exit status or signal, that there is no end, what a defect's message says
-// but for names and numbers. A smaller graph fails if it does so by the kind of the given one.
+// A failure has a kind: the exit status or signal, that there is no end, what a defect's message
+// says but for names and numbers. A smaller graph fails if it does so by the kind of the given one.
 #pragma once
 #include <functional>
 #include <string>
@@ -31,7 +31,8 @@ struct CheckChoice {
 
 class ReduceCheck {
  public:
-  // `folder` is for the graphs that are tried; `stop` is asked while one is, which then doesn't fail.
+  // `folder` is for the graphs that are tried; `stop` is asked while one is, which then doesn't
+  // fail.
   ReduceCheck(CheckChoice choice, std::string folder, std::function<bool()> stop);
 
   // Takes the given graph's failure as the one to look for. Errors (user): it doesn't fail, which

@@ -75,54 +75,44 @@ Result<GivenGraph> given_graph(const Options& o, const OpRegistry& ops, bool nee
   return out;
 }
 
-// R.clv and, where the inputs are known, R.safetensors.
-class BestSoFar {
- public:
-  explicit BestSoFar(std::string path) : path_(std::move(path)) {}
+// small.safetensors for small.clv; empty where -o has no such name: the inputs aren't written.
+std::string inputs_beside(const std::string& path) {
+  return path.ends_with(".clv") ? path.substr(0, path.size() - 4) + ".safetensors" : "";
+}
 
-  Status write(const GivenGraph& best) const {
-    if (path_ == "-") return {};
-    return write_all(best);
-  }
-  Status finish(const GivenGraph& best) const {
-    return path_ == "-" ? write_text(path_, print(best.g)) : Status();
-  }
-  // Empty: there is none.
-  static std::string inputs_path(const std::string& path) {
-    return path == "-"
-               ? ""
-               : (path.ends_with(".clv") ? path.substr(0, path.size() - 4) : path) + ".safetensors";
-  }
+// A device or pipe can't hold the best so far: it gets what is left at the end.
+bool is_overwritten(const std::string& path) {
+  std::error_code error;
+  return path != "-" &&
+         (!std::filesystem::exists(path, error) || std::filesystem::is_regular_file(path, error));
+}
 
- private:
-  Status write_all(const GivenGraph& best) const {
-    if (has_inputs(best) && !best.inputs.empty())
-      CLEAVE_CHECK(write_tensors(inputs_path(path_), named_inputs(best.g, best.inputs)));
-    return write_text(path_, print(best.g));
-  }
-
-  const std::string path_;
-};
+Status write_best(const std::string& path, const GivenGraph& best) {
+  if (const std::string inputs = inputs_beside(path);
+      !inputs.empty() && has_inputs(best) && !best.inputs.empty())
+    CLEAVE_CHECK(write_tensors(inputs, named_inputs(best.g, best.inputs)));
+  return write_text(path, print(best.g));
+}
 
 Status run(const Options& o) {
   CLEAVE_TRY(const CheckChoice choice, check_choice(o));
   const bool has_inputs_file = !o.in.empty() || choice.needs_inputs();
   CLEAVE_CHECK(check_files(
       {{"GRAPH", o.graph}, {"--in", o.in}},
-      {{"--out", o.out}, {"--out's inputs", has_inputs_file ? BestSoFar::inputs_path(o.out) : ""}},
+      {{"--out", o.out}, {"--out's inputs", has_inputs_file ? inputs_beside(o.out) : ""}},
       o.json ? Stdout::json : Stdout::free));
   CLEAVE_TRY(const OpRegistry ops, core_ops());
   CLEAVE_TRY(const GivenGraph given, given_graph(o, ops, choice.needs_inputs()));
   CLEAVE_TRY(const auto folder,
              runtime::PrivateFolder::make(std::filesystem::temp_directory_path()));
-  const BestSoFar best(o.out);
   const InterruptGuard guard;
   const auto start = std::chrono::steady_clock::now();
   ReduceCheck check(choice, folder->path(), &InterruptGuard::is_set);
   Status begun = check.begin(given);
   if (InterruptGuard::is_set()) throw Interrupted();
   CLEAVE_CHECK(std::move(begun));
-  CLEAVE_CHECK(best.write(given));
+  const bool keeps_best = is_overwritten(o.out);
+  if (keeps_best) CLEAVE_CHECK(write_best(o.out, given));
   fmt::print(stderr, "the given graph fails: {}\n", check.failure());
 
   Status written;
@@ -144,12 +134,12 @@ Status run(const Options& o) {
   };
   const auto smaller = [&](const GivenGraph& g) {
     left = static_cast<int64_t>(g.g.node_count());
-    written = best.write(g);
+    if (keeps_best) written = write_best(o.out, g);
   };
   const GivenGraph small = reduced(given, fails, smaller);
   progress.clear();
   CLEAVE_CHECK(std::move(written));
-  CLEAVE_CHECK(best.finish(small));
+  if (!keeps_best) CLEAVE_CHECK(write_best(o.out, small));
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (o.json)
@@ -179,8 +169,8 @@ Command reduce_command() {
       "\n"
       "Of returns, calls, inputs and sizes halves are left out, then quarters, then each alone,\n"
       "as long as the graph fails as the given one does: by the same exit status, signal or\n"
-      "defect. Each try is a process with limits. The best so far is in -o at any time, with its\n"
-      "inputs beside it as .safetensors where they matter; SIGINT ends the search (status 130).\n"
+      "defect. Each try is a process with limits. The best so far is in small.clv at any time, its\n"
+      "inputs, where they matter, in small.safetensors; SIGINT ends the search (status 130).\n"
       "A graph that doesn't fail is an error.\n",
       [](OptionList& options) {
         auto o = std::make_shared<Options>();

@@ -1,5 +1,6 @@
 // cleave train: trains a character-level GPT on a text file.
 #include "tool/command.h"
+#include "tool/options_text.h"
 #include "tool/trainer.h"
 
 namespace cleave::tool {
@@ -39,6 +40,7 @@ void file_options(OptionList& options, TrainArguments& o) {
   options.option("--budget", o.budget,
                  "of the step's peak memory: 64MiB, or 60% of that without a budget");
   options.option("--dump", o.dump, "folder for every stage of the compilation");
+  options.option("--repro", o.repro, repro_help);
   o.cache.add_to(options);
   options.flag("--json", o.json, "one JSON object a step, and one at the end");
 }

@@ -54,6 +54,7 @@ Result<CompileOptions> compile_options(const TrainArguments& o) {
   CLEAVE_TRY(out.autocast, o.autocast.dtype());
   if (!o.budget.empty()) { CLEAVE_TRY(out.memory_budget, parse_budget(o.budget)); }
   out.dump_dir = o.dump;
+  out.repro = o.repro;
   CLEAVE_CHECK(o.cache.apply(out));
   CLEAVE_TRY(out.executor, runtime::start_threads(o.threads));
   return out;

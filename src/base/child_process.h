@@ -3,9 +3,9 @@
 //   CLEAVE_TRY(ChildEnd end, run_child({"/bin/sh", "-c", command}, {.seconds = 10}));
 //   if (end.how == ChildEnd::How::signal) ...  // end.number is SIGSEGV
 //
-// It and what it starts are a process group, which is killed when it ends, at its time limit, and if
-// `stop` says so. Nothing is on its standard input; its standard output is dropped, of its standard
-// error the end is kept. It leaves no core file, and dies with the caller's thread. Linux.
+// It and what it starts are a process group, which is killed when it ends, at its time limit, and
+// if `stop` says so. Nothing is on its standard input; its standard output is dropped, of its
+// standard error the end is kept. It leaves no core file, and dies with the caller's thread. Linux.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -32,8 +32,8 @@ struct StageOptions : CompileOptions {
   std::shared_ptr<BudgetFamily> family = nullptr;
   // The functions that it shares with programs for other sizes; null: it is alone.
   std::shared_ptr<CodePool> pool = nullptr;
-  // Writes what the program is going to run on to a file, for CompileOptions::repro; empty: it isn't
-  // known yet.
+  // Writes what the program is going to run on to a file, for CompileOptions::repro; empty: it
+  // isn't known yet.
   std::function<Status(const std::string& path)> write_inputs = {};
 };
 

@@ -10,11 +10,11 @@
 //                  or what reads it reads an operand of the same type
 //   an input       goes, where nothing reads it; its role and its mark for a gradient go
 //   a symbol       becomes its value
-//   a size         becomes 1, or half of what it is, wherever it occurs (inspect/smaller_sizes.h)
+//   a size         becomes 1, or half of what it is, wherever it occurs (smaller_sizes.h)
 //
-// A call goes as a whole, with its subgraphs. Names stay. What a smaller graph has to fail by is for
-// `fails` to say: if it asks for the same failure, reduction doesn't slip to another one. Source:
-// Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002 (ddmin).
+// A call goes as a whole, with its subgraphs. Names stay. What a smaller graph has to fail by is
+// for `fails` to say: if it asks for the same failure, reduction doesn't slip to another one.
+// Source: Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002 (ddmin).
 #pragma once
 #include <functional>
 

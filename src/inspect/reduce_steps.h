@@ -27,12 +27,12 @@ void tidy(GivenGraph& given, Tidying what = {});
 // Without the returns [begin, end).
 std::optional<GivenGraph> without_returns(const GivenGraph& from, size_t begin, size_t end);
 
-// The calls become inputs, of their names and, where `from` has inputs, their values: none where one
-// is missing. What they alone returned isn't returned any more; if nothing else is, those inputs are.
+// The calls become inputs, of their names and, where `from` has inputs, their values: none where
+// one is missing. Their results aren't returned any more; if nothing else is, those inputs are.
 std::optional<GivenGraph> calls_as_inputs(const GivenGraph& from, std::span<const NodeId> calls,
                                           const NamedValues& values);
-// The same, and the calls' operands are returned, so that what computes these stays; none if that is
-// no call.
+// The same, and the calls' operands are returned, so that what computes these stays; none if that
+// is no call.
 std::optional<GivenGraph> calls_cut_out(const GivenGraph& from, std::span<const NodeId> calls,
                                         const NamedValues& values);
 // What reads result `result` of the call reads its operand; none where that has another type.
@@ -45,8 +45,8 @@ std::optional<GivenGraph> without_input(const GivenGraph& from, size_t input);
 std::optional<GivenGraph> as_input(const GivenGraph& from, size_t k);
 // Placeholder `k` without its mark for a gradient.
 std::optional<GivenGraph> without_mark(const GivenGraph& from, size_t k);
-// All placeholders as inputs, updates and gradients as results, so that any of them can go alone; no
-// marks for gradients, no tags.
+// All placeholders as inputs, updates and gradients as results, so that any of them can go alone;
+// no marks for gradients, no tags.
 GivenGraph without_roles(const GivenGraph& from);
 // Symbolic sizes by their values; none where there is none.
 std::optional<GivenGraph> with_fixed_sizes(const GivenGraph& from);

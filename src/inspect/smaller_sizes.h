@@ -4,8 +4,9 @@
 //   %y = view(%x; size=[4,16,32])        %y = view(%x; size=[4,2,32])      64 to 8, multiples too
 //   %z = expand(%v; size=[64])           %z = expand(%v; size=[8])
 //
-// Types are inferred anew (ir/rebuild.h); where a rule refuses a size, there is no such graph. Values
-// are the leading ones; integers that are indices of the larger size are taken modulo the smaller.
+// Types are inferred anew (ir/rebuild.h); where a rule refuses a size, there is no such graph.
+// Values are the leading ones; integers that are indices of the larger size are taken modulo the
+// smaller.
 #pragma once
 #include <optional>
 

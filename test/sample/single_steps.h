@@ -1,6 +1,5 @@
-// Every graph that lacks one thing of a graph: a return, a call, a mark, half of a size. Made by other
-// code than the reducer's (inspect/reduce_steps.h), to check by brute force that what it leaves is
-// 1-minimal.
+// Every graph that lacks one thing of a graph: a return, a call, a mark. Made by other code than
+// the reducer's (inspect/reduce_steps.h), to check by brute force that it leaves 1-minimal graphs.
 #pragma once
 #include "interp/given_graph.h"
 

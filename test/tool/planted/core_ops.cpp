@@ -1,12 +1,12 @@
 // The operators of `cleave_planted`, which is the command with a defect planted in it, for tests of
-// what finds and reduces defects. It calls core_ops() below in the place of the library's (the linker's
-// --wrap). CLEAVE_PLANT says what is wrong, none without it:
+// what finds and reduces defects. It calls core_ops() below in the place of the library's (the
+// linker's --wrap). CLEAVE_PLANT says what is wrong; without it nothing is:
 //
 //   KIND:OP[:N]      wherever OP, an elementwise operator, is lowered with a result of at least N
 //                    elements
 //   KIND:OP+OP2[:N]  if OP2 was lowered before, in the same process
 //
-//   wrong   its results are a thousandth too large        slow   it takes 0.7 s longer
+//   wrong   its results are a twentieth too large         slow   it takes 3 s longer
 //   crash   SIGSEGV                                       hang   it never ends
 //   defect  a broken invariant: exit status 3
 #include <unistd.h>
@@ -53,7 +53,7 @@ bool bears_fruit(const Plant& plant, const OpView& view) {
   if (!plant.is_ripe || !elements.is_const() || elements.value() < plant.least) return false;
   if (plant.kind == "crash") std::raise(SIGSEGV);
   if (plant.kind == "defect") throw_bug("{}: planted in %{}", plant.op, plant.op);
-  if (plant.kind == "slow") ::usleep(700'000);
+  if (plant.kind == "slow") ::sleep(3);
   while (plant.kind == "hang") ::pause();
   return plant.kind == "wrong";
 }
@@ -64,7 +64,7 @@ loop::LowerPtr planted(const loop::LowerPtr& rule, const std::shared_ptr<Plant>&
   value = [inner = value, plant](KernelBuilder& b, const OpView& view, const Exprs& index) {
     const bool is_wrong = bears_fruit(*plant, view);
     Exprs results = inner(b, view, index);
-    if (is_wrong) results[0] = results[0] * loop::constant(results[0].type(), 1.001);
+    if (is_wrong) results[0] = results[0] * loop::constant(results[0].type(), 1.05);
     return results;
   };
   return std::make_shared<const loop::LowerRule>(std::move(out));
