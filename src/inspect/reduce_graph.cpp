@@ -35,7 +35,7 @@ class Reducer {
   // Takes the candidate if it fails.
   bool attempt(std::optional<GivenGraph> candidate) {
     if (!candidate) return false;
-    tidy(*candidate, tidying_);
+    if (tidies_) tidy(*candidate);
     if (!verify(candidate->g).ok()) return false;
     if (!tried_.insert(std::hash<std::string>()(print(candidate->g))).second) return false;
     if (!fails_(*candidate)) return false;
@@ -45,17 +45,12 @@ class Reducer {
     return true;
   }
 
-  // What goes by itself from now on, if the graph fails without it.
+  // From now on what nothing needs goes by itself, unless the graph doesn't fail without it.
   void begin() {
-    tidying_ = {.calls = false, .inputs = false};
     attempt(without_roles(best_));
-    for (const Tidying more : {Tidying{true, true}, Tidying{true, false}, Tidying{false, true}}) {
-      GivenGraph tidied = best_;
-      tidy(tidied, more);
-      if (print(tidied.g) != print(best_.g) && !attempt(std::move(tidied))) continue;
-      tidying_ = more;
-      return;
-    }
+    GivenGraph tidied = best_;
+    tidy(tidied);
+    tidies_ = print(tidied.g) == print(best_.g) || attempt(std::move(tidied));
   }
 
   // Leaves out parts of a list, `part` items at once, then half as many, and so on down to one.
@@ -133,10 +128,9 @@ class Reducer {
   GivenGraph best_;
   const Fails& fails_;
   const Smaller& smaller_;
-  Tidying tidying_;
   std::optional<NamedValues> values_;
   std::unordered_set<size_t> tried_;  // hashes of texts
-  bool changed_ = false;
+  bool tidies_ = false, changed_ = false;
 };
 
 }  // namespace

@@ -118,9 +118,8 @@ std::optional<GivenGraph> without_calls(const GivenGraph& from, std::span<const 
 
 }  // namespace
 
-void tidy(GivenGraph& given, Tidying what) {
-  if (what.calls) eliminate_dead_code(given.g);
-  if (!what.inputs) return;
+void tidy(GivenGraph& given) {
+  eliminate_dead_code(given.g);
   const std::vector<bool> needed = needed_values(given.g);
   const std::set<std::string> symbols = symbols_of(given.g, needed);
   std::vector<bool> keep;

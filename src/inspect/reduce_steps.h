@@ -17,12 +17,8 @@ namespace cleave {
 
 using NamedValues = std::map<std::string, Array>;
 
-// What goes by itself where nothing needs it.
-struct Tidying {
-  bool calls = true, inputs = true;
-};
 // Removes calls and inputs that no return needs, and symints that no size mentions.
-void tidy(GivenGraph& given, Tidying what = {});
+void tidy(GivenGraph& given);
 
 // Without the returns [begin, end).
 std::optional<GivenGraph> without_returns(const GivenGraph& from, size_t begin, size_t end);
