@@ -169,7 +169,8 @@ Command reduce_command() {
       "\n"
       "Of returns, calls, inputs and sizes halves are left out, then quarters, then each alone,\n"
       "as long as the graph fails as the given one does: by the same exit status, signal or\n"
-      "defect. Each try is a process with limits. The best so far is in small.clv at any time, its\n"
+      "defect. Each try is a process with limits. The best so far is in small.clv at any time, "
+      "its\n"
       "inputs, where they matter, in small.safetensors; SIGINT ends the search (status 130).\n"
       "A graph that doesn't fail is an error.\n",
       [](OptionList& options) {

@@ -164,6 +164,13 @@ Status check_found(const Graph& graph, const StageInputs& in, ProgramCache& foun
   return found.compare(fresh);
 }
 
+// What is ahead of a graph whose stages in front of verify are done.
+StageOptions from_verify(StageOptions options) {
+  options.autocast.reset();
+  options.grad = false;
+  return options;
+}
+
 // Found in the cache, or built.
 Result<BuiltProgram> find_or_build(Graph graph, const StageInputs& in, Report& report) {
   const StageOptions& options = in.options;
@@ -204,18 +211,17 @@ Result<WrittenProgram> write_program(Graph graph, const OpRegistry& ops,
       ops, options,
       options.pool ? options.pool->backend() : make_backend(options.target, options.compiler)};
   StageRunner run(options, graph, report);
-  CLEAVE_TRY(WrittenProgram out, write_anew(graph, in, report, run));
-  out.graph = std::move(graph);
+  const ReproOf repro(graph, from_verify(options));
+  Result<WrittenProgram> out = write_anew(graph, in, report, run);
+  if (!out.ok()) return repro.told(std::move(out).failure());
+  out->graph = std::move(graph);
   return out;
 }
 
 Result<BuiltProgram> build_program(Graph graph, const OpRegistry& ops, const StageOptions& options,
                                    Report& report) {
   const StageInputs in{ops, options, options.pool ? options.pool->backend() : backend_for(options)};
-  StageOptions ahead = options;  // the stages in front of verify are done
-  ahead.autocast.reset();
-  ahead.grad = false;
-  const ReproOf repro(graph, ahead);
+  const ReproOf repro(graph, from_verify(options));
   Result<BuiltProgram> built = find_or_build(std::move(graph), in, report);
   if (!built.ok()) return repro.told(std::move(built).failure());
   count_passes(report.passes, report);

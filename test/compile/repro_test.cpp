@@ -77,6 +77,18 @@ TEST_F(ReproFolder, of_a_compilation) {
   }
 }
 
+TEST_F(ReproFolder, of_a_program_whose_code_is_compiled_elsewhere) {
+  const OpRegistry ops = with_broken_cos();
+  StageOptions options;
+  options.repro = folder();
+  Report report;
+  const auto program =
+      write_program(value_or_throw(parse(text, "test", ops)).main, ops, options, report);
+  ASSERT_FALSE(program.ok());
+  EXPECT_EQ(text_of(folder() + "/net_0/repeat.txt"),
+            fmt::format("cleave run {}/net_0/graph.clv --random\n", folder()));
+}
+
 TEST_F(ReproFolder, of_a_stage_in_front) {
   const OpRegistry ops = with_broken_cos();
   StageOptions options;
