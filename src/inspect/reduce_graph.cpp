@@ -113,11 +113,24 @@ class Reducer {
         }
     return false;
   }
+  bool shrink(size_t input, size_t dim) {
+    const Dim& size = best_.g.type(best_.g.placeholders()[input].value).shape[dim];
+    if (!size.is_const() || size.value() < 2) return false;
+    for (const int64_t to : {int64_t{1}, size.value() / 2})
+      if (attempt(with_dim(best_, input, dim, to))) {
+        values_.reset();
+        return true;
+      }
+    return false;
+  }
   void shrink_sizes() {
     for (bool again = true; again;) {
       again = false;
       for (const int64_t size : sizes_of_inputs(best_.g)) again |= shrink(size);
     }
+    for (size_t k = 0; k < best_.g.placeholders().size(); ++k)
+      for (size_t d = 0; d < best_.g.type(best_.g.placeholders()[k].value).shape.size(); ++d)
+        while (shrink(k, d)) {}
   }
 
   const NamedValues& values() {

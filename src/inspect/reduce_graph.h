@@ -10,7 +10,7 @@
 //                  or what reads it reads an operand of the same type
 //   an input       goes, where nothing reads it; its role and its mark for a gradient go
 //   a symbol       becomes its value
-//   a size         becomes 1, or half of what it is, wherever it occurs (smaller_sizes.h)
+//   a size         becomes 1, or half of what it is, wherever it occurs, or in one place
 //
 // A call goes as a whole, with its subgraphs. Names stay. What a smaller graph has to fail by is
 // for `fails` to say: if it asks for the same failure, reduction doesn't slip to another one.

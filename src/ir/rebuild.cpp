@@ -62,7 +62,8 @@ class Rebuilder {
     SymInfo sym = p.sym;
     if (p.role == Role::symint) { CLEAVE_TRY(sym, how_.symint(name, sym)); }
     if (p.role != Role::rng_state) {  // always i64[2]
-      for (Dim& d : type.shape) d = how_.size(d);
+      for (size_t d = 0; d < type.shape.size(); ++d)
+        type.shape[d] = how_.size_of(from_, from_.value(p.value).index, d, type.shape[d]);
       if (type.strides) type.strides = how_.strides(*type.strides, type.shape);
     }
     CLEAVE_TRY(map_[p.value.v], to_.add_placeholder(p.role, name, type, p.wants_grad, sym));

@@ -20,6 +20,10 @@ class Rebuilding {
   virtual ~Rebuilding() = default;
   // Of a size in a type, and of a stride.
   virtual Dim size(const Dim& d) { return d; }
+  // Of a size of placeholder `k` of g, which is the graph or one of its subgraphs.
+  virtual Dim size_of(const Graph& /*g*/, size_t /*k*/, size_t /*dim*/, const Dim& d) {
+    return size(d);
+  }
   // Of the strides of a type with a shape that size() has made.
   virtual std::vector<Dim> strides(const std::vector<Dim>& old, const Shape& shape);
   // Of an integer in an attribute.

@@ -74,5 +74,16 @@ TEST(SmallerSizes, values_are_the_leading_ones_and_indices_stay_inside) {
   EXPECT_EQ(narrow->inputs[1].i, (std::vector<int64_t>{3, 0, 2}));
 }
 
+TEST(SmallerSizes, of_one_dim_alone) {
+  const GivenGraph g{parsed("graph @main(%x: input f32[4,4], %y: input f32[4,1]) {\n"
+                            "  %z = add(%x, %y)\n  return %z\n}\n"),
+                     {},
+                     {}};
+  EXPECT_EQ(print(with_dim(g, 0, 1, 2)->g),
+            "graph @main(%x: input f32[4,2], %y: input f32[4,1]) {\n  %z = add(%x, %y) : f32[4,2]\n"
+            "  return %z\n}\n");
+  EXPECT_FALSE(with_dim(g, 0, 0, 2));
+}
+
 }  // namespace
 }  // namespace cleave

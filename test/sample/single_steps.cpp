@@ -16,6 +16,24 @@ void drop_unread_inputs(Graph& graph) {
   });
 }
 
+void halve(Array& a, size_t dim) {
+  std::vector<int64_t> shape = a.shape;
+  shape[dim] /= 2;
+  Array half(a.dtype, shape);
+  std::vector<int64_t> index(half.shape.size());
+  int64_t to = 0;
+  if (half.numel() == 0) return;
+  do {
+    int64_t at = 0;
+    for (size_t d = 0; d < index.size(); ++d) at = at * a.shape[d] + index[d];
+    if (a.floating())
+      half.f[static_cast<size_t>(to++)] = a.f[static_cast<size_t>(at)];
+    else
+      half.i[static_cast<size_t>(to++)] = a.i[static_cast<size_t>(at)];
+  } while (next_index(index, half.shape));
+  a = std::move(half);
+}
+
 class Steps {
  public:
   explicit Steps(const GivenGraph& given)
@@ -33,6 +51,8 @@ class Steps {
     }
     for (NodeId n = g().first_node(); n.valid(); n = g().next_node(n)) add_without(n);
     for (const Placeholder& p : g().placeholders()) add_without_mark(p);
+    for (size_t k = 0; k < placeholders_.size(); ++k)
+      for (size_t d = 0; d < g().type(placeholders_[k]).shape.size(); ++d) add_half(k, d);
     return std::move(steps_);
   }
 
@@ -78,6 +98,33 @@ class Steps {
     Graph to = g();
     to.placeholder(g().value(p.value).index).wants_grad = false;
     add(fmt::format("%{} without grad", g().name(p.value)), std::move(to));
+  }
+
+  // With half of one dim of one input, and its leading values.
+  void add_half(size_t input, size_t dim) {
+    const Dim& size = g().type(placeholders_[input]).shape[dim];
+    if (!size.is_const() || size.value() < 2) return;
+    Graph to(g().name());
+    std::unordered_map<uint32_t, ValueId> map;
+    for (size_t k = 0; k < placeholders_.size(); ++k) {
+      const Placeholder& p = g().placeholders()[k];
+      Type type = g().type(p.value);
+      if (k == input) type.shape[dim] = size.value() / 2;
+      if (k == input) type.strides.reset();
+      Result<ValueId> made =
+          to.add_placeholder(p.role, g().name(p.value), type, p.wants_grad, p.sym);
+      if (!made.ok()) return;
+      map[p.value.v] = *made;
+    }
+    if (!copy_nodes(g(), g().order(), to, map).ok()) return;
+    for (const Return& r : g().returns())
+      to.add_return({map.at(r.value.v), ReturnKind::result, {}});
+    const std::string what =
+        fmt::format("half of dim {} of %{}", dim, g().name(placeholders_[input]));
+    if (!verify(to).ok()) return;
+    GivenGraph made{std::move(to), given_.inputs, given_.symbols};
+    if (has_inputs(given_)) halve(made.inputs[input], dim);
+    steps_.push_back({what, std::move(made)});
   }
 
   // With the inputs by name, where there are any: those of `given_`, and values of calls.

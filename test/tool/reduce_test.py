@@ -98,7 +98,7 @@ class Reduce(Case):
         self.reduced("--check", "crash", run=run, calls=2, text=None)
         self.assertIn("tanh", self.small())
         self.assertIn("exp", self.small())
-        self.assertIn("exp(%s) : f32[1,16,16]", self.small())
+        self.assertIn("exp(%s) : f32[1,8,16]", self.small())
 
     def test_with_options_and_given_inputs(self):
         self.refused(planted("defect:tanh", "reduce", self.g, "--check", "crash", "-o", self.out, "--options",
