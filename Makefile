@@ -4,7 +4,7 @@ NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
 .PHONY: release demo test test-target bench asan fuzz fuzz-commands fuzz-misuse fuzz-passes fuzz-rewrites \
-  fuzz-strides fuzz-cache fuzz-compile fuzz-partial bless fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
+  fuzz-strides fuzz-cache fuzz-compile fuzz-partial fuzz-reduce bless fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
   format tidy setup clean
 release: build/release/build.ninja
 	@$(NINJA) -C build/release
@@ -90,6 +90,11 @@ fuzz-compile: build/release/build.ninja
 fuzz-partial: build/release/build.ninja
 	@$(NINJA) -C build/release fuzz_partial
 	@build/release/bin/fuzz_partial $(N) $(SEED) build/wrong_graphs
+
+# Random graphs with planted defects, reduced, and by brute force: make fuzz-reduce N=100 SEED=0.
+fuzz-reduce: build/release/build.ninja
+	@$(NINJA) -C build/release fuzz_reduce cleave_planted
+	@build/release/bin/fuzz_reduce $(N) $(SEED) build/planted_graphs $(JOBS)
 
 # Random graphs with strides against them without: make fuzz-strides N=1000 SEED=0.
 fuzz-strides: build/release/build.ninja

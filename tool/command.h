@@ -39,6 +39,7 @@ Command lower_command();
 Command draw_command();
 Command kernels_command();
 Command opt_command();
+Command reduce_command();
 Command train_command();
 Command tune_command();
 Command cache_command();

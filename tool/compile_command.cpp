@@ -10,6 +10,7 @@
 #include "tool/command.h"
 #include "tool/graph_file.h"
 #include "tool/named_files.h"
+#include "tool/options_text.h"
 #include "tool/pass_choice.h"
 #include "tool/static_sizes.h"
 #include "tool/target_option.h"
@@ -18,12 +19,13 @@ namespace cleave::tool {
 namespace {
 
 struct Options {
-  std::string graph, dump, in, budget;
+  std::string graph, dump, in, budget, repro;
   std::vector<std::string> sizes;
   AutocastOption autocast;
   CacheOption cache;
   TargetOption target;
   PassChoice choice;
+  OptionsText library;
   int threads = 0;
   bool json = false;
 };
@@ -71,13 +73,16 @@ Status run(const Options& o) {
   std::map<std::string, Array> given;
   if (!o.in.empty()) { CLEAVE_TRY(given, read_tensors(o.in)); }
   CLEAVE_TRY(Graph graph, sized_graph(std::move(p.main), given, o.sizes));
-  StageOptions options;
-  CLEAVE_TRY(options.autocast, o.autocast.dtype());
-  CLEAVE_TRY(options.target, o.target.target());
-  CLEAVE_TRY(options.executor, runtime::start_threads(o.threads));
-  options.dump_dir = o.dump;
+  CLEAVE_TRY(const CompileOptions library, o.library.read());
+  StageOptions options{library};
+  if (!o.autocast.text.empty()) { CLEAVE_TRY(options.autocast, o.autocast.dtype()); }
+  if (o.target.is_given()) { CLEAVE_TRY(options.target, o.target.target()); }
+  if (o.threads > 0) options.threads = o.threads;
+  CLEAVE_TRY(options.executor, runtime::start_threads(options.threads));
+  if (!o.dump.empty()) options.dump_dir = o.dump;
+  if (!o.repro.empty()) options.repro = o.repro;
   o.choice.apply(options);
-  CLEAVE_CHECK(o.cache.apply(options));
+  if (!o.cache.text.empty() || options.cache_dir.empty()) CLEAVE_CHECK(o.cache.apply(options));
   if (!o.budget.empty()) { CLEAVE_TRY(options.memory_budget, parse_budget(o.budget)); }
   Report front;
   CLEAVE_CHECK(run_stages(Stage::autocast, Stage::pre_grad, graph, ops, options, &front));
@@ -121,6 +126,8 @@ Command compile_command() {
             o->choice.add_all_to(options);
             o->target.add_to(options);
             o->cache.add_to(options);
+            o->library.add_to(options);
+            options.option("--repro", o->repro, repro_help);
             options.option("--threads", o->threads, "that compile; 0: one a core");
             options.flag("--json", o->json, "print one JSON object: stages, passes, warnings, ...");
             return [o] { return run(*o); };

@@ -49,10 +49,7 @@ Result<std::string> read_text(const std::string& path) {
 }
 
 Status write_text(const std::string& path, const std::string& text) {
-  if (path != "-") {
-    std::span<const std::byte> bytes = std::as_bytes(std::span(text));
-    return write_file(path, {&bytes, 1});
-  }
+  if (path != "-") return write_file(path, text);
   put(text);
   return check_stdout();
 }

@@ -38,10 +38,10 @@ Status PassChoice::check() const {
 }
 
 void PassChoice::apply(CompileOptions& options) const {
-  options.passes_off = split_names(off);
+  for (const std::string& name : split_names(off)) options.passes_off.push_back(name);
   if (passes == "off") options.passes_off.emplace_back("all");
-  options.passes_on = split_names(on);
-  options.strict = strict;
+  for (const std::string& name : split_names(on)) options.passes_on.push_back(name);
+  options.strict |= strict;
 }
 
 }  // namespace cleave::tool

@@ -17,6 +17,7 @@ struct PassChoice {
   void add_all_to(OptionList& options);
   // Errors (user): --passes is neither on nor off; a name of no pass.
   Status check() const;
+  // Adds the choice to what the options say.
   void apply(CompileOptions& options) const;
 };
 

@@ -7,11 +7,13 @@
 #include "base/alignment.h"
 #include "compile/option_value.h"
 #include "compile/pytorch_program.h"
+#include "compile/repro.h"
 #include "compile/stages.h"
 #include "exec/executable.h"
 #include "exec/notices.h"
 #include "interp/array_memory.h"
 #include "interp/interpret.h"
+#include "interp/moved_oracle.h"
 #include "ir/strides.h"
 #include "op/registry.h"
 #include "remat/parse_budget.h"
@@ -22,6 +24,7 @@
 #include "tool/command.h"
 #include "tool/graph_file.h"
 #include "tool/named_files.h"
+#include "tool/options_text.h"
 #include "tool/pass_choice.h"
 #include "tool/pytorch_rules.h"
 #include "tool/run_inputs.h"
@@ -33,17 +36,18 @@ namespace cleave::tool {
 namespace {
 
 struct Options {
-  std::string graph, in, out, engine = "compiled", budget, mode = "exact", fuse = "on",
-                              compiler = "automatic", dump;
+  std::string graph, in, out, engine = "compiled", budget, mode = "exact", fuse = "on", compiler,
+                              dump, repro;
   std::vector<std::string> sizes;
   int threads = 0, repeat = 1;
   AutocastOption autocast;
   CacheOption cache;
   TargetOption target;
   PassChoice choice;
+  OptionsText library;
   InputOptions inputs;
   TraceOption trace;
-  bool grad = false, json = false, profile = false;
+  bool grad = false, json = false, profile = false, compare = false;
 };
 
 struct RunReport {
@@ -69,7 +73,7 @@ Status check_options(const Options& o) {
   CLEAVE_CHECK(o.choice.check());
   if (o.fuse != "on" && o.fuse != "off") return user_error("--fuse {}: expected on or off", o.fuse);
   CompilerChoice compiler{};
-  if (!read_value(o.compiler, compiler).ok())
+  if (!o.compiler.empty() && !read_value(o.compiler, compiler).ok())
     return user_error("--compiler {}: expected {}", o.compiler, kind_of(&compiler));
   if (o.mode != "exact" && o.mode != "default" && o.mode != "pytorch")
     return user_error("--mode {}: expected exact, default or pytorch", o.mode);
@@ -81,7 +85,32 @@ Status check_options(const Options& o) {
     return user_error("--trace: of the compiled engine alone");
   if (o.engine == "reference" && !o.budget.empty())
     return user_error("--budget: of the compiled engine alone");
+  if (o.engine == "reference" && o.compare)
+    return user_error("--compare: of the compiled engine, with the reference engine");
   return {};
+}
+
+// Those of --options, with those of the command before them.
+Result<StageOptions> stage_options(const Options& o) {
+  CLEAVE_TRY(const CompileOptions library, o.library.read());
+  StageOptions options{library};
+  if (options.freeze)
+    return user_error("--options freeze: what is frozen is computed by compile() of the library");
+  if (o.target.is_given()) { CLEAVE_TRY(options.target, o.target.target()); }
+  CLEAVE_CHECK(check_runs_here(options.target));
+  if (o.threads > 0) options.threads = o.threads;
+  if (!o.cache.text.empty() || options.cache_dir.empty()) CLEAVE_CHECK(o.cache.apply(options));
+  if (!o.dump.empty()) options.dump_dir = o.dump;
+  if (!o.repro.empty()) options.repro = o.repro;
+  if (!o.compiler.empty()) CLEAVE_CHECK(read_value(o.compiler, options.compiler));
+  if (!o.autocast.text.empty()) { CLEAVE_TRY(options.autocast, o.autocast.dtype()); }
+  options.fuse = o.fuse != "off";
+  o.choice.apply(options);
+  options.is_cut = o.mode == "pytorch";
+  if (!o.budget.empty() && !options.is_cut) {
+    CLEAVE_TRY(options.memory_budget, parse_budget(o.budget));
+  }
+  return options;
 }
 
 // Memory of a placeholder, aligned to 64 bytes: a cache line.
@@ -116,20 +145,9 @@ void print_profile(std::vector<StepTime> steps, int runs) {
 }
 
 Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays& inputs,
-                            const Options& o, const StageOptions& watched, RunReport& report) {
-  StageOptions options;
-  options.executor = watched.executor;
-  options.observers = watched.observers;
-  CLEAVE_TRY(options.target, o.target.runnable());
-  CLEAVE_CHECK(o.cache.apply(options));
-  options.dump_dir = o.dump;
-  CLEAVE_CHECK(read_value(o.compiler, options.compiler));
-  options.fuse = o.fuse != "off";
-  o.choice.apply(options);
-  options.is_cut = o.mode == "pytorch";
-  if (!o.budget.empty() && !options.is_cut) {
-    CLEAVE_TRY(options.memory_budget, parse_budget(o.budget));
-  }
+                            StageOptions options, const Options& o, RunReport& report) {
+  options.autocast = {};  // it is done
+  options.grad = false;
   CLEAVE_TRY(auto program, CompiledProgram::compile(g, ops, options));
   Notices().warn(program->report().warnings);
   report.compile_ms = program->report().compile_ms;
@@ -188,6 +206,21 @@ Result<Arrays> run_reference(const Graph& g, const Arrays& inputs, const Options
   return out;
 }
 
+// The results beside those of the reference engine, to which no pass was applied. Error (bug): they
+// differ by more than roundings can.
+Status compare(Graph forward, const OpRegistry& ops, const Arrays& inputs, const Arrays& results,
+               const StageOptions& options) {
+  StageOptions plain = options;
+  plain.passes_off = {"all"};
+  CLEAVE_CHECK(run_stages(Stage::autocast, Stage::grad, forward, ops, plain));
+  CLEAVE_TRY(const Agreement agreement,
+             compare_with_oracle(forward, inputs, results,
+                                 options.strict ? Narrowing::kept : Narrowing::may_be_dropped));
+  if (agreement.difference.empty()) return {};
+  return bug("compare: return {}, %{}: {}", agreement.at,
+             forward.name(forward.returns()[agreement.at].value), agreement.difference);
+}
+
 Result<Graph> cut_as_pytorch(Graph joint, const OpRegistry& ops, const Options& o) {
   if (!joint.is_joint())
     return user_error(
@@ -203,7 +236,7 @@ Result<Graph> cut_as_pytorch(Graph joint, const OpRegistry& ops, const Options& 
 
 Status run(Options& o) {
   CLEAVE_CHECK(check_options(o));
-  CLEAVE_TRY(const Target target, o.target.runnable());
+  CLEAVE_TRY(StageOptions options, stage_options(o));
   CLEAVE_CHECK(check_files({{"GRAPH", o.graph}, {"--in", o.in}},
                            {{"--out", o.out}, {"--trace", o.trace.path}},
                            o.json ? Stdout::json : Stdout::free));
@@ -212,22 +245,28 @@ Status run(Options& o) {
   std::map<std::string, Array> given;
   if (!o.in.empty()) { CLEAVE_TRY(given, read_tensors(o.in)); }
   CLEAVE_TRY(p.main, sized_graph(std::move(p.main), given, o.sizes));
-  StageOptions options;
-  CLEAVE_TRY(options.autocast, o.autocast.dtype());
-  o.choice.apply(options);
   if (o.engine == "compiled") {
-    CLEAVE_TRY(options.executor, runtime::start_threads(o.threads));
+    CLEAVE_TRY(options.executor, runtime::start_threads(options.threads));
     o.trace.watch(options);
   }
   if (o.engine == "reference") options.passes_off.emplace_back("all");
   options.grad = o.grad && std::ranges::any_of(p.main.placeholders(), &Placeholder::wants_grad);
+  const Graph forward = p.main;
   CLEAVE_CHECK(run_stages(Stage::autocast, Stage::grad, p.main, ops, options));
   if (o.mode == "pytorch") { CLEAVE_TRY(p.main, cut_as_pytorch(std::move(p.main), ops, o)); }
-  CLEAVE_TRY(Arrays inputs, complete_inputs(p.main, given, o.inputs));
+  CLEAVE_TRY(const Arrays inputs, complete_inputs(p.main, given, o.inputs));
+  options.write_inputs = [&](const std::string& path) {
+    return write_tensors(path, named_inputs(p.main, inputs));
+  };
   RunReport report;
   CLEAVE_TRY(Arrays results, o.engine == "compiled"
-                                 ? run_compiled(p.main, ops, inputs, o, options, report)
+                                 ? run_compiled(p.main, ops, inputs, options, o, report)
                                  : run_reference(p.main, inputs, o, report));
+  if (o.compare)
+    if (Status same = compare(forward, ops, inputs, results, options); !same.ok()) {
+      options.grad = o.grad;
+      return ReproOf(forward, options, " --compare").told(std::move(same).failure());
+    }
   std::map<std::string, Array> named;
   for (size_t k = 0; k < results.size(); ++k) {
     const Return& r = p.main.returns()[k];
@@ -242,7 +281,7 @@ Status run(Options& o) {
                        {"kernels", report.kernels},
                        {"peak_bytes", report.peak_bytes},
                        {"planned_peak_bytes", report.planned_peak_bytes},
-                       {"target", target.text()}});
+                       {"target", options.target.text()}});
   const bool taken = goes_to_stdout(o.out) || goes_to_stdout(o.trace.path);
   std::FILE* const to = taken ? stderr : stdout;
   for (const auto& [name, a] : named)
@@ -284,15 +323,21 @@ Command run_command() {
         options.option("--mode", o->mode, "exact, pytorch, or default: nothing is recomputed");
         o->choice.add_all_to(options);
         options.option("--fuse", o->fuse, "on or off");
-        options.option("--compiler", o->compiler, "automatic, clang, cc, or none: interpret");
+        options.option("--compiler", o->compiler,
+                       "automatic (default), clang, cc, or none: interpret");
         o->target.add_to(options);
         options.option("--threads", o->threads, "0: one a core");
         options.option("--repeat", o->repeat, "runs from the same inputs; the median is reported");
         options.option("--seed", o->inputs.seed, "of --random and of a missing rng state");
         options.flag("--random", o->inputs.random, "make the inputs that are not given");
         options.option("--dump", o->dump, "folder for every stage of the compilation");
+        options.flag("--compare", o->compare,
+                     "compare the results with those of the reference engine: a difference that "
+                     "roundings don't explain is a defect, exit status 3");
         options.flag("--profile", o->profile, "the time of each step, longest first");
         o->trace.add_to(options);
+        o->library.add_to(options);
+        options.option("--repro", o->repro, repro_help);
         options.option("--size", o->sizes, size_help);
         options.flag("--json", o->json, "print one JSON object");
         return [o] { return run(*o); };

@@ -90,4 +90,10 @@ Result<Arrays> complete_inputs(const Graph& g, const std::map<std::string, Array
   return out;
 }
 
+std::map<std::string, Array> named_inputs(const Graph& g, const Arrays& inputs) {
+  std::map<std::string, Array> out;
+  for (size_t k = 0; k < inputs.size(); ++k) out[g.name(g.placeholders()[k].value)] = inputs[k];
+  return out;
+}
+
 }  // namespace cleave::tool

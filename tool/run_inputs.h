@@ -20,4 +20,7 @@ struct InputOptions {
 Result<Arrays> complete_inputs(const Graph& g, const std::map<std::string, Array>& given,
                                const InputOptions& options);
 
+// Those arrays under their placeholders' names, for write_tensors.
+std::map<std::string, Array> named_inputs(const Graph& g, const Arrays& inputs);
+
 }  // namespace cleave::tool

@@ -14,6 +14,7 @@ struct TargetOption {
                    "native, x86-64-v2, x86-64-v3 (AVX2), x86-64-v4 (AVX-512), x86-64-v4-bf16, or a "
                    "file of cleave tune");
   }
+  bool is_given() const { return text != "native"; }
   // Errors: user for an unknown word or invalid file, unsupported for aarch64.
   Result<Target> target() const { return target_of(text); }
   // For commands that run the program. Error (unsupported): this machine can't.

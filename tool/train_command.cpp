@@ -1,5 +1,6 @@
 // cleave train: trains a character-level GPT on a text file.
 #include "tool/command.h"
+#include "tool/options_text.h"
 #include "tool/trainer.h"
 
 namespace cleave::tool {
@@ -43,6 +44,7 @@ void file_options(OptionList& options, TrainArguments& o) {
                  "write the joint graph of the loss before the first step, for report, partition "
                  "and kernels (.clv)");
   o.trace.add_to(options);
+  options.option("--repro", o.repro, repro_help);
   o.cache.add_to(options);
   options.flag("--json", o.json, "one JSON object a step, and one at the end");
 }

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <csignal>
 
 #include "base/write_file.h"
 #include "cleave/progress.h"
@@ -12,29 +11,12 @@
 #include "tool/command.h"
 #include "tool/graph_file.h"
 #include "tool/grouped.h"
+#include "tool/interrupt.h"
 #include "tool/named_files.h"
 #include "tool/standard_streams.h"
 
 namespace cleave::tool {
 namespace {
-
-volatile std::sig_atomic_t interrupted = 0;
-
-// While this object lives, SIGINT sets a flag; a second SIGINT ends the process as usual.
-class InterruptGuard {
- public:
-  InterruptGuard() {
-    interrupted = 0;
-    struct sigaction action{};
-    action.sa_handler = [](int) { interrupted = 1; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, &before_);
-  }
-  ~InterruptGuard() { sigaction(SIGINT, &before_, nullptr); }
-
- private:
-  struct sigaction before_{};
-};
 
 Status check(const TrainArguments& o) {
   const GptShape& s = o.shape;
@@ -78,6 +60,7 @@ Result<CompileOptions> compile_options(const TrainArguments& o) {
   CLEAVE_TRY(out.autocast, o.autocast.dtype());
   if (!o.budget.empty()) { CLEAVE_TRY(out.memory_budget, parse_budget(o.budget)); }
   out.dump_dir = o.dump;
+  out.repro = o.repro;
   CLEAVE_CHECK(o.cache.apply(out));
   CLEAVE_TRY(out.executor, runtime::start_threads(o.threads));
   return out;
@@ -128,7 +111,7 @@ Status resume(const TrainArguments& o, const TextData& data, const Store& store)
 Status check_writable(const std::string& path) {
   if (path.empty()) return {};
   const std::string probe = path + ".probe";
-  CLEAVE_CHECK(write_file(probe, {}));
+  CLEAVE_CHECK(write_file(probe, ""));
   std::remove(probe.c_str());
   return {};
 }
@@ -149,7 +132,7 @@ class Trainer {
       CLEAVE_CHECK(write_text(o_.graph, aot_module(model_, loss(), specs_).joint_graph().text()));
     describe();
     CLEAVE_CHECK(check_stdout());
-    InterruptGuard guard;
+    const InterruptGuard guard;
     CLEAVE_CHECK(steps());
     if (!o_.out.empty()) save_checkpoint(o_.out, step_->store(), identity(o_, data_));
     const double val_loss = validate();
@@ -232,7 +215,7 @@ class Trainer {
         if (!o_.out.empty()) save_checkpoint(o_.out, step_->store(), identity(o_, data_));
         return reported;
       }
-      if (interrupted) return interrupt(i + 1);
+      if (InterruptGuard::is_set()) return interrupt(i + 1);
       if (o_.checkpoint_every && (i + 1) % o_.checkpoint_every == 0 && !o_.out.empty())
         save_checkpoint(o_.out, step_->store(), identity(o_, data_));
     }

@@ -19,7 +19,7 @@ struct TrainArguments {
   uint64_t seed = 0;
   double lr = 1e-3, final_lr = 1e-4, weight_decay = 0.1, clip = 1.0;
   int64_t warmup = 100;
-  std::string schedule = "cosine", dump, budget;
+  std::string schedule = "cosine", dump, repro, budget;
   AutocastOption autocast;
   CacheOption cache;
   TargetOption target;

@@ -35,8 +35,9 @@ CLEAVE_API AotOptions graph_dumper(const std::string& name, const std::string& f
 CLEAVE_API HostTensors get_inputs(const std::string& path, uint64_t seed = 0);
 
 // A compiler that leaves a folder behind by which a run can be repeated: graph.clv,
-// inputs.safetensors (the examples) and a line `cleave run ...`, which it prints, in repeat.txt.
-// Runs as script() does. Source: debug_compile.
+// inputs.safetensors (the examples), options.txt and a line `cleave run ...`, which it prints, in
+// repeat.txt, as CompileOptions::repro does of a defect. Runs as script() does. Source:
+// debug_compile.
 CLEAVE_API GraphCompiler debug_compile(const std::string& folder);
 
 }  // namespace cleave

@@ -75,6 +75,10 @@ struct CompileOptions {
   // ---- what is shown of it
   // The folder for a dump of each compilation stage, one file each; empty: nothing is dumped.
   std::string dump_dir = {};
+  // The folder in which a defect of cleave (ErrorKind::bug) leaves a folder GRAPH_K: the graph,
+  // these options, its inputs where they are known, and the command that repeats it, which the
+  // message names too. Empty: nothing is left.
+  std::string repro = {};
   // Values whose contents value() of the program returns after a run, by the names that .named() or
   // graph_text() gives them: "h"; in a training step "grad.h" is the gradient of %h, too, whether
   // or not the step computes it otherwise (of an accumulating run its own part, before clipping).

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <system_error>
 
@@ -95,6 +96,18 @@ Status write_file(const std::string& path, Pieces pieces) {
   if (::rename(aside.c_str(), target.c_str()) != 0) return system_failure(path, "rename", errno);
   half.keep();
   sync_folder(target);
+  return {};
+}
+
+Status write_file(const std::string& path, std::string_view text) {
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
+  return write_file(path, Pieces(&bytes, 1));
+}
+
+Status make_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return user_error("{}: the folder can't be made: {}", folder, error.message());
   return {};
 }
 

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -19,5 +20,10 @@ namespace cleave {
 
 // The file's contents are the concatenated pieces.
 Status write_file(const std::string& path, std::span<const std::span<const std::byte>> pieces);
+
+Status write_file(const std::string& path, std::string_view text);
+
+// Makes the folder and those around it. Error (user): it can't be made.
+Status make_folder(const std::string& folder);
 
 }  // namespace cleave

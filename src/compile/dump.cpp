@@ -26,8 +26,7 @@ Status Dump::after(Stage stage, const StageText& text) {
     const std::string stem =
         file.name.find('.') == std::string::npos ? fmt::format("{}.", name_of(stage)) : "";
     const std::string path = folder_ / fmt::format("{:02}_{}{}", number, stem, file.name);
-    const std::span<const std::byte> bytes = std::as_bytes(std::span(file.text));
-    CLEAVE_CHECK(write_file(path, {&bytes, 1}));
+    CLEAVE_CHECK(write_file(path, file.text));
   }
   last_ = std::move(files);
   return {};

@@ -75,6 +75,9 @@ constexpr OptionRow rows[] = {
     row<&CompileOptions::dump_dir>(
         "dump_dir", "stages",
         "the folder that each stage of the compilation is written to; empty: none"),
+    row<&CompileOptions::repro>(
+        "repro", "repros",
+        "the folder in which a defect of cleave leaves what repeats it; empty: none"),
     row<&CompileOptions::watch>("watch", "h,grad.h",
                                 "values whose contents are there after a run, by name"),
     set_in_cpp<&CompileOptions::observers>("observers", "{std::make_shared<MyObserver>()}",

@@ -2,8 +2,11 @@
 // What each stage reads of it stands in its row (graph_stages.cpp) or its declaration
 // (code_stages.h).
 #pragma once
+#include <functional>
 #include <memory>
+#include <string>
 
+#include "base/result.h"
 #include "cleave/options.h"
 
 namespace cleave {
@@ -29,6 +32,9 @@ struct StageOptions : CompileOptions {
   std::shared_ptr<BudgetFamily> family = nullptr;
   // The functions that it shares with programs for other sizes; null: it is alone.
   std::shared_ptr<CodePool> pool = nullptr;
+  // Writes what the program is going to run on to a file, for CompileOptions::repro; empty: it
+  // isn't known yet.
+  std::function<Status(const std::string& path)> write_inputs = {};
 };
 
 }  // namespace cleave

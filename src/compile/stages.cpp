@@ -11,6 +11,7 @@
 #include "compile/frozen_report.h"
 #include "compile/graph_stages.h"
 #include "compile/program_cache.h"
+#include "compile/repro.h"
 #include "compile/stage_runner.h"
 #include "compile/target_warnings.h"
 #include "ir/result_strides.h"
@@ -91,8 +92,10 @@ Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
   Report& told = report == nullptr ? unread : *report;
   StageRunner runner(options, graph, told);
   CLEAVE_CHECK(runner.begin());
+  const ReproOf repro(graph, options);
   const StageInputs in{ops, options, make_backend(options.target, options.compiler)};
-  return run_part(first, last, graph, in, told, runner);
+  Status ran = run_part(first, last, graph, in, told, runner);
+  return ran.ok() ? std::move(ran) : repro.told(std::move(ran).failure());
 }
 
 namespace {
@@ -161,6 +164,29 @@ Status check_found(const Graph& graph, const StageInputs& in, ProgramCache& foun
   return found.compare(fresh);
 }
 
+// What is ahead of a graph whose stages in front of verify are done.
+StageOptions from_verify(StageOptions options) {
+  options.autocast.reset();
+  options.grad = false;
+  return options;
+}
+
+// Found in the cache, or built.
+Result<BuiltProgram> find_or_build(Graph graph, const StageInputs& in, Report& report) {
+  const StageOptions& options = in.options;
+  ProgramCache kept(options, report);
+  std::optional<BuiltProgram> built;
+  if (kept.cache()) {
+    StageRunner runner(options, graph, report);
+    built = runner.apart("find", [&] { return kept.find(graph, in.ops, in.backend); });
+  }
+  if (report.graph_id.empty()) report.graph_id = program_key(graph, in.ops, options, "").id;
+  if (built && options.cache_check && !options.pool) CLEAVE_CHECK(check_found(graph, in, kept));
+  if (graph.is_joint() || options.forward_results > 0) report.direction = "training";
+  if (!built) return build_anew(std::move(graph), in, report, kept);
+  return *std::move(built);
+}
+
 }  // namespace
 
 std::shared_ptr<Backend> backend_for(const CompileOptions& options) {
@@ -185,24 +211,19 @@ Result<WrittenProgram> write_program(Graph graph, const OpRegistry& ops,
       ops, options,
       options.pool ? options.pool->backend() : make_backend(options.target, options.compiler)};
   StageRunner run(options, graph, report);
-  CLEAVE_TRY(WrittenProgram out, write_anew(graph, in, report, run));
-  out.graph = std::move(graph);
+  const ReproOf repro(graph, from_verify(options));
+  Result<WrittenProgram> out = write_anew(graph, in, report, run);
+  if (!out.ok()) return repro.told(std::move(out).failure());
+  out->graph = std::move(graph);
   return out;
 }
 
 Result<BuiltProgram> build_program(Graph graph, const OpRegistry& ops, const StageOptions& options,
                                    Report& report) {
   const StageInputs in{ops, options, options.pool ? options.pool->backend() : backend_for(options)};
-  ProgramCache kept(options, report);
-  std::optional<BuiltProgram> built;
-  if (kept.cache()) {
-    StageRunner runner(options, graph, report);
-    built = runner.apart("find", [&] { return kept.find(graph, ops, in.backend); });
-  }
-  if (report.graph_id.empty()) report.graph_id = program_key(graph, ops, options, "").id;
-  if (built && options.cache_check && !options.pool) CLEAVE_CHECK(check_found(graph, in, kept));
-  if (graph.is_joint() || options.forward_results > 0) report.direction = "training";
-  if (!built) { CLEAVE_TRY(built, build_anew(std::move(graph), in, report, kept)); }
+  const ReproOf repro(graph, from_verify(options));
+  Result<BuiltProgram> built = find_or_build(std::move(graph), in, report);
+  if (!built.ok()) return repro.told(std::move(built).failure());
   count_passes(report.passes, report);
   if (built->code.cached_units > 0) report.counters["cache"] = built->code.cached_units;
   const LoweredProgram& lowered = built->lowered();

@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "base/write_file.h"
 #include "cleave/compiler.h"
 #include "compilers/dump_files.h"
 #include "compilers/traced_graph.h"
@@ -13,7 +14,7 @@ GraphCompiler draw_compile(const std::string& path, bool clear_meta, GraphCompil
     std::fputs(graph.text().c_str(), stdout);
     const GraphDrawing shown{.types = !clear_meta, .sources = !clear_meta};
     const bool is_small = g.node_count() <= largest_graph_drawing;
-    value_or_throw(write_text(path + (is_small ? ".svg" : ".dot"),
+    value_or_throw(write_file(path + (is_small ? ".svg" : ".dot"),
                               is_small ? graph_svg(g, shown) : graph_dot(g, shown)));
     return then(graph, examples);
   };

@@ -1,11 +1,9 @@
 #include "compilers/dump_files.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <list>
 
 #include "base/json.h"
-#include "base/write_file.h"
 #include "import/safetensors.h"
 #include "train/match_tensors.h"
 
@@ -41,18 +39,6 @@ Json type_of(const Graph& g, const Placeholder& p) {
 }
 
 }  // namespace
-
-Status make_folder(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return user_error("{}: the folder can't be made: {}", folder, error.message());
-  return {};
-}
-
-Status write_text(const std::string& path, const std::string& text) {
-  const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
-  return write_file(path, std::span(&bytes, 1));
-}
 
 Status write_inputs(const std::string& path, const Graph& g, const HostTensors& inputs) {
   std::vector<TensorEntry> entries;

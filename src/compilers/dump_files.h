@@ -5,9 +5,6 @@
 
 namespace cleave {
 
-// Makes the folder and those around it.
-Status make_folder(const std::string& folder);
-Status write_text(const std::string& path, const std::string& text);
 // The graph's inputs under their names, symints as i64 of 0 dims.
 Status write_inputs(const std::string& path, const Graph& g, const HostTensors& inputs);
 // The content of an .input file (cleave/graph_dumper.h).

@@ -2,6 +2,9 @@
 
 #include <mutex>
 
+#include "base/shell_word.h"
+#include "base/write_file.h"
+#include "compile/repro.h"
 #include "compilers/dump_files.h"
 #include "compilers/partitioner.h"
 #include "compilers/traced_graph.h"
@@ -27,8 +30,8 @@ class Dumper {
     const std::string in = folder_ + "/" + name_ + "/" + stem;
     CLEAVE_CHECK(make_folder(in));
     const std::string file = in + "/" + stem;
-    CLEAVE_CHECK(write_text(file + ".clv", print(g)));
-    CLEAVE_CHECK(write_text(file + ".input", input_types(g)));
+    CLEAVE_CHECK(write_file(file + ".clv", print(g)));
+    CLEAVE_CHECK(write_file(file + ".input", input_types(g)));
     if (examples_ && examples != nullptr)
       CLEAVE_CHECK(write_inputs(file + ".safetensors", g, *examples));
     return {};
@@ -71,15 +74,11 @@ AotOptions graph_dumper(const std::string& name, const std::string& folder, bool
 GraphCompiler debug_compile(const std::string& folder) {
   return [folder](const TracedGraph& graph, const HostTensors& examples) {
     const Graph& g = graph.state().graph;
-    value_or_throw(make_folder(folder));
-    value_or_throw(write_text(folder + "/graph.clv", print(g)));
-    value_or_throw(write_inputs(folder + "/inputs.safetensors", g, examples));
-    const std::string line = fmt::format(
-        "cleave run {0}/graph.clv --in {0}/inputs.safetensors "
-        "--out {0}/results.safetensors\n",
-        folder);
-    value_or_throw(write_text(folder + "/repeat.txt", line));
-    fmt::print("{}", line);
+    const Repro repro{
+        .graph_text = print(g),
+        .write_inputs = [&](const std::string& path) { return write_inputs(path, g, examples); },
+        .flags = " --out " + shell_word(folder + "/results.safetensors")};
+    fmt::print("{}\n", value_or_throw(write_repro(folder, repro)));
     return script()(graph, examples);
   };
 }

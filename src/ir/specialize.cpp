@@ -1,8 +1,7 @@
 #include "ir/specialize.h"
 
 #include "ir/print.h"
-#include "ir/strides.h"
-#include "ir/text.h"
+#include "ir/rebuild.h"
 
 namespace cleave {
 namespace {
@@ -116,122 +115,30 @@ Result<SymbolValues> bind_symbols(const Graph& g,
 
 namespace {
 
-// Subgraphs already specialised, so that a shared one stays shared.
-using Specialized = std::map<GraphRef, GraphRef>;
-
-Result<Graph> specialize(const Graph& g, const SymbolValues& values, Specialized& done);
-
 bool is_static_itself(const Graph& g);
 bool has_fixed_symints(const Graph& g);
 
-struct Specializer {
-  const Graph& from;
-  const SymbolValues& values;
-  Specialized& done;
-  Graph to;
-  std::vector<ValueId> map;  // by value id of `from`
-
-  Dim fixed(const Dim& d) const { return d.is_const() ? d : known(d, values); }
-
-  AttrValue fixed(const AttrValue& v) const {
-    if (const Dim* d = v.get<Dim>()) return AttrValue(fixed(*d));
-    if (const AttrList* list = v.get<AttrList>()) {
-      AttrList out;
-      for (const AttrValue& item : *list) out.push_back(fixed(item));
-      return AttrValue(std::move(out));
-    }
-    return v;
+class Specializing : public Rebuilding {
+ public:
+  explicit Specializing(const SymbolValues& values) : values_(values) {}
+  Dim size(const Dim& d) override { return d.is_const() ? d : known(d, values_); }
+  Dim number(const ArgDef& /*of*/, const Dim& d) override { return size(d); }
+  Result<SymInfo> symint(const std::string& name, const SymInfo& sym) override {
+    const auto it = values_.find(name);
+    if (it == values_.end()) return user_error("symint {} has no value", name);
+    CLEAVE_CHECK(check_range(name, it->second, sym));
+    return SymInfo{{it->second, it->second}, it->second};
   }
+  bool keeps(const Graph& g) override { return is_static(g) && has_fixed_symints(g); }
 
-  Result<GraphRef> fixed_graph(const GraphRef& g) {
-    if (const auto known = done.find(g); known != done.end()) return known->second;
-    if (g == nullptr || (is_static(*g) && has_fixed_symints(*g))) return done[g] = g;
-    CLEAVE_TRY(Graph made, specialize(*g, values, done));
-    return done[g] = std::make_shared<const Graph>(std::move(made));
-  }
-
-  std::optional<std::vector<Dim>> fixed(const std::optional<std::vector<Dim>>& strides) const {
-    if (!strides) return strides;
-    std::vector<Dim> out;
-    for (const Dim& d : *strides) out.push_back(fixed(d));
-    return out;
-  }
-
-  Status add_placeholder(const Placeholder& p) {
-    const std::string& name = from.name(p.value);
-    Type type = from.type(p.value);
-    SymInfo sym = p.sym;
-    if (p.role == Role::symint) {
-      auto it = values.find(name);
-      if (it == values.end()) return user_error("symint {} has no value", name);
-      CLEAVE_CHECK(check_range(name, it->second, p.sym));
-      sym = {{it->second, it->second}, it->second};
-    }
-    for (Dim& d : type.shape) d = fixed(d);
-    type.strides = fixed(type.strides);
-    CLEAVE_TRY(map[p.value.v], to.add_placeholder(p.role, name, type, p.wants_grad, sym));
-    return {};
-  }
-
-  Status add_node(NodeId n) {
-    const Node& node = from.node(n);
-    NodeSpec spec;
-    spec.op = node.op;
-    for (ValueId v : node.inputs) spec.inputs.push_back(v.valid() ? map[v.v] : v);
-    spec.list_size = node.list_size;
-    for (const auto& [arg, value] : node.attrs.given()) {
-      if (const GraphRef* sub = value.get<GraphRef>()) {
-        CLEAVE_TRY(GraphRef made, fixed_graph(*sub));
-        spec.attrs.set(arg, AttrValue(std::move(made)));
-      } else {
-        spec.attrs.set(arg, fixed(value));
-      }
-    }
-    for (uint32_t k = 0; k < node.output_count; ++k) spec.names.push_back(from.name(node.out(k)));
-    spec.loc = node.loc;
-    spec.tag = node.tag;
-    auto made = to.add_node(std::move(spec));
-    if (!made.ok()) {
-      Failure f = std::move(made).failure();
-      f.message += "\n  " + print_node(from, n);
-      return f;
-    }
-    if (to.node(*made).output_count != node.output_count)
-      return user_error("{}: {} results with these sizes, {} before\n  {}", node.op->name,
-                        to.node(*made).output_count, node.output_count, print_node(from, n));
-    for (uint32_t k = 0; k < node.output_count; ++k) {
-      const ValueId old = node.out(k), made_value = to.node(*made).out(k);
-      map[old.v] = made_value;
-      if (!from.type(old).strides) continue;
-      to.set_strides(made_value, fixed(from.type(old).strides));
-      CLEAVE_CHECK(check_type_limits(to.type(made_value)));
-      CLEAVE_CHECK(check_written(to.name(made_value), to.type(made_value)));
-    }
-    return {};
-  }
+ private:
+  const SymbolValues& values_;
 };
 
 bool holds_symbol(const AttrValue& v) {
   if (const Dim* d = v.get<Dim>()) return !d->is_const();
   const AttrList* list = v.get<AttrList>();
   return list && std::any_of(list->begin(), list->end(), holds_symbol);
-}
-
-Result<Graph> specialize(const Graph& g, const SymbolValues& values, Specialized& done) {
-  Specializer s{g, values, done, Graph(g.name()), std::vector<ValueId>(g.value_capacity())};
-  for (size_t i = 1; i < g.files().size(); ++i) s.to.file_id(g.files()[i]);
-  for (const Placeholder& p : g.placeholders()) CLEAVE_CHECK(s.add_placeholder(p));
-  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) CLEAVE_CHECK(s.add_node(n));
-  for (Return r : g.returns()) {
-    r.value = s.map[r.value.v];
-    if (r.target.valid()) r.target = s.map[r.target.v];
-    if (r.kind == ReturnKind::update)
-      CLEAVE_CHECK(check_written(s.to.name(r.target), s.to.type(r.target)));
-    s.to.add_return(r);
-  }
-  if (!is_static(s.to))
-    return user_error("@{}: a size names a symbol that no symint declares", g.name());
-  return std::move(s.to);
 }
 
 bool is_static_itself(const Graph& g) {
@@ -257,8 +164,11 @@ bool has_fixed_symints(const Graph& g) {
 }  // namespace
 
 Result<Graph> specialize(const Graph& g, const SymbolValues& values) {
-  Specialized done;
-  return specialize(g, values, done);
+  Specializing specializing(values);
+  CLEAVE_TRY(Graph out, rebuilt(g, specializing));
+  if (!is_static(out))
+    return user_error("@{}: a size names a symbol that no symint declares", g.name());
+  return out;
 }
 
 bool is_static(const Graph& g) {

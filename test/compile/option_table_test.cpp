@@ -14,9 +14,9 @@ namespace cleave {
 namespace {
 
 // The fields of the two values, by name: a field more, and neither of the bindings compiles.
-#define COMPILE_FIELDS                                                                    \
-  executor, threads, compiler, target, ops, kept_sizes, other_sizes, cache, cache_dir,    \
-      cache_bytes, cache_check, dump_dir, watch, observers, log, memory_budget, autocast, \
+#define COMPILE_FIELDS                                                                           \
+  executor, threads, compiler, target, ops, kept_sizes, other_sizes, cache, cache_dir,           \
+      cache_bytes, cache_check, dump_dir, repro, watch, observers, log, memory_budget, autocast, \
       passes_off, passes_on, strict, freeze, rules, functions
 #define TRAIN_FIELDS \
   compile, frozen, clip_norm, report_grad_norm, accumulate, on_nonfinite, ema_decay, seed
@@ -71,6 +71,7 @@ std::string difference(const TrainOptions& a, const TrainOptions& b) {
   compare("cache_bytes", x.cache_bytes == y.cache_bytes);
   compare("cache_check", x.cache_check == y.cache_check);
   compare("dump_dir", x.dump_dir == y.dump_dir);
+  compare("repro", x.repro == y.repro);
   compare("watch", x.watch == y.watch);
   compare("observers", x.observers == y.observers);
   compare("log", static_cast<bool>(x.log) == static_cast<bool>(y.log));
@@ -149,6 +150,7 @@ class RandomOptions {
                         .cache_bytes = static_cast<int64_t>(bits()),
                         .cache_check = below(2) == 1,
                         .dump_dir = word(),
+                        .repro = word(),
                         .watch = words(),
                         .memory_budget = budget(),
                         .autocast = below(3) ? std::optional(static_cast<DType>(

@@ -2,10 +2,10 @@
 // wrong.
 #include <gtest/gtest.h>
 
+#include "inspect/reduce_graph.h"
 #include "op/entry.h"
 #include "test/random_inputs.h"
 #include "test/sample/check_graph.h"
-#include "test/sample/reduce_graph.h"
 #include "test/sample/symbolic_graph.h"
 
 namespace cleave::random {

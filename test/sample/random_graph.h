@@ -11,9 +11,7 @@
 // Values that aren't finite or are large aren't used further. Values are brought into an operand's
 // range by remainder (integers) and by sin (floating).
 #pragma once
-#include "ir/array.h"
-#include "ir/graph.h"
-#include "ir/specialize.h"
+#include "interp/given_graph.h"
 #include "test/sample/sample_call.h"
 
 namespace cleave::random {
@@ -28,11 +26,7 @@ struct GraphOptions {
   int64_t flops = 1 << 21;     // of such a call
 };
 
-struct RandomGraph {
-  Graph g{"main"};
-  Arrays inputs;              // one for each placeholder
-  SymbolValues symbols = {};  // of symbolic sizes
-};
+using RandomGraph = GivenGraph;
 
 Result<RandomGraph> random_graph(const OpRegistry& ops, uint64_t seed, const GraphOptions& options);
 

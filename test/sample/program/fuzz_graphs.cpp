@@ -9,6 +9,7 @@
 #include <chrono>
 
 #include "grad/grad.h"
+#include "inspect/reduce_graph.h"
 #include "interp/interpret.h"
 #include "ir/text.h"
 #include "op/registry.h"
@@ -17,7 +18,6 @@
 #include "test/sample/branch_graph.h"
 #include "test/sample/check_graph.h"
 #include "test/sample/program/main.h"
-#include "test/sample/reduce_graph.h"
 #include "test/sample/sample_call.h"
 #include "test/sample/save_graph.h"
 #include "test/sample/strided_graph.h"

@@ -4,12 +4,12 @@
 // each fifth in mixed precision, each seventh under memory budgets too. A graph that differs is
 // reduced and written to FOLDER as wrong_SEED.clv with its inputs. Exit status: 0 none differs,
 // 1 some do, 2 it can't run.
+#include "inspect/reduce_graph.h"
 #include "ir/text.h"
 #include "op/registry.h"
 #include "test/sample/check_budgets.h"
 #include "test/sample/check_strides.h"
 #include "test/sample/program/main.h"
-#include "test/sample/reduce_graph.h"
 #include "test/sample/save_graph.h"
 #include "test/sample/strided_graph.h"
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 READS = {"--in": "tensors", "--rule": "rule", "--text": "text", "--resume": "tensors"}
 WRITES = {"--out", "-o", "--forward", "--backward", "--save-init", "--save-graph", "--trace"}
-FOLDERS = {"--dump", "--plot", "--cache", "--draw"}
+FOLDERS = {"--dump", "--plot", "--cache", "--draw", "--repro"}
 # Positionals that are no graph.
 KINDS = {"remat": "remat", "plan": "buffers"}
 WRITTEN = {"run": ".safetensors", "train": ".safetensors", "plan": ".csv", "tune": ".target", "build": ".so", "report": ".html", "draw": ".svg", "lower": ".safetensors"}  # others write graphs
@@ -25,6 +25,7 @@ FORMS = {
     "run": [["--random"], ["--random", "--grad"], ["--random", "--grad", "--mode", "pytorch"], ["--random", "--engine", "reference"]],
     "partition": [[], ["--mode", "pytorch"], ["--mode", "pytorch", "--budget", "0.4"], ["--mode", "default"]], "kernels": [[], ["--grad"]], "report": [["--time", "0"], ["--time", "0", "--grad"], ["--time", "1", "--grad", "--mode", "pytorch"]], "cache": [[], ["--to", "1MiB"]], "build": [["--weights", "none"], ["--weights", "none", "--grad"]],
     "remat": [["--peak-percent", "100", "--moves", "300"], ["--peak-percent", "75", "--moves", "300"]],
+    "reduce": [["--check", "crash"], ["--check", "wrong"], ["--check", "! test -s {}", "--limit", "5"], ["--check", "! grep -q = {}", "--limit", "5"], ["--check", "! test -s {in}", "--limit", "5"]],
     "train": [["--steps", "2", "--layers", "1", "--width", "8", "--heads", "1", "--context", "8", "--batch", "2", "--sample", "5"]],
 }
 WELL = {
@@ -34,6 +35,7 @@ WELL = {
     "--peak-percent": ["100", "90%", "75.5"], "--capacity": ["none", "1MiB"], "--stage": ["pre_grad", "joint", "post_grad"], "--schedule": ["cosine", "linear", "constant"],
     "--pass": ["fold_view", "fold_view,drop_noop_view"], "--on": ["", "join_pads"], "--off": ["fold_view", ""], "--size": ["s0=8"], "--target": ["native", "x86-64-v2", "x86-64-v3"],
     "ACTION": ["stats", "verify", "prune", "clear"], "--to": ["1MiB", "0"], "--weights": ["none", "inside", "beside"], "--name": ["step"], "--by": ["module", "line", "operator"],
+    "--check": ["crash", "wrong", "! grep -q = {}", "! test -s {in}"], "--options": ["", "strict=true threads=1"], "--limit": ["2", "5"], "--memory": ["4GiB"],
     "--lr": ["1e-3", "0.1"], "--final-lr": ["0", "1e-4"], "--dropout": ["0", "0.5"], "--weight-decay": ["0", "0.1"], "--clip": ["0", "1"],
 }
 WRONG = ["", " ", "-", "--", "nonsense", "-1", "1e999", "nan", "inf", "99999999999999999999", "-9223372036854775809", "18446744073709551616",
@@ -156,6 +158,7 @@ def value_of(line, command, option, random, files):
     if key in WRITES:
         path = files.writable(OWN_WRITTEN.get(key) or WRITTEN.get(command.name, ".clv"), random, line.reads)
         line.writes.append(path)
+        if command.name == "reduce": line.writes.append(path.removesuffix(".clv") + ".safetensors")
         return path
     if key in FOLDERS:
         path = files.folder(random)
