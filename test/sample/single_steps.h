@@ -1,6 +1,6 @@
-// Every graph that lacks one thing of a graph: a return, a call, a mark, half of a dim. Made by other
-// code than the reducer's (inspect/reduce_steps.h), to check by brute force that it leaves 1-minimal
-// graphs.
+// Every graph that lacks one thing of a graph: a return, a call, a mark, half of a dim. Made by
+// other code than the reducer's (inspect/reduce_steps.h), to check by brute force that it leaves
+// 1-minimal graphs.
 #pragma once
 #include "interp/given_graph.h"
 
