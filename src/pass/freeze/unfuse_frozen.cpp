@@ -31,7 +31,8 @@ class Apart {
     const double alpha = call.float_attr("alpha"), beta = call.float_attr("beta");
     const ValueId x = call.in(0);
     const ValueId product = b_.call1(name == "addmm" ? "mm" : "bmm", {call.in(1), call.in(2)});
-    const ValueId y = b_.add(scaled(product, alpha), scaled(x, beta));
+    const ValueId made = scaled(product, alpha);  // first, with any compiler
+    const ValueId y = b_.add(made, scaled(x, beta));
     CLEAVE_CHECK(b_.status());
     return y;
   }
