@@ -56,6 +56,7 @@ bench: build/release/build.ninja
 	  case $$b in *bench_step) continue;; esac; run $$b $$b; done; \
 	run "whole training steps" bench/peer_models.py build/release/bin/bench_step; \
 	run "the examples' steps" bench/peer_examples.py build/release/bin; \
+	run "elements of random functions" bench/peer_bytes.py build/release/bin/cleave 100 --show 0; \
 	run "models as PyTorch exports them" bench/peer_passes.py build/release/bin/cleave; \
 	test -z "$$failed" || { echo "== failed or over a limit:$$failed"; exit 1; }
 
