@@ -34,7 +34,7 @@ Result<Types> infer(const OpView& op) {
       return op.broken("C2", "{} is {}, expected f32", operand_name(op, k), op.in_type(k).text());
   CLEAVE_CHECK(check_equal(op, "C3", "inner sizes", a.shape[1], b.shape[1]));
   const int64_t columns = op.int_attr("columns");
-  const int64_t panels = (columns + gemm_panel - 1) / gemm_panel;
+  const int64_t panels = columns / gemm_panel + (columns % gemm_panel > 0);
   if (columns < 0 || !op.env().provably_equal(b.shape[0], Dim(panels)))
     return op.broken("C4", "{} columns in panels: {}", columns, b.text());
   CLEAVE_CHECK(common_device(op, "C5", {0, 1}));
