@@ -1,7 +1,7 @@
 """What the tests of the `cleave` command share: the command, a folder for each test, files in it.
 
 Each test is called with the command's path: python3 test/tool/train_test.py build/release/bin/cleave.
-With CLEAVE_TEST_TARGET=x86-64-v3 every command that takes --target and isn't given one gets that one.
+With CLEAVE_TEST_TARGET=x86-64-v3 every command that takes --target and is given neither that nor --options gets that one.
 """
 import json, os, random, struct, subprocess, sys, tempfile, unittest
 
@@ -36,7 +36,7 @@ os.environ["XDG_CACHE_HOME"] = CACHE.name
 
 
 def targeted(args):
-    if TARGET and args and args[0] in TAKES_TARGET and not any(str(a).startswith("--target") for a in args):
+    if TARGET and args and args[0] in TAKES_TARGET and not any(str(a).startswith(("--target", "--options")) for a in args):
         return [*args, "--target", TARGET]
     return args
 
