@@ -103,6 +103,9 @@ class Describer {
   // Whether it is computed in the group of its only reader, which reads it directly or through
   // views; or in its home, which reads it in another order, so that they can't be in one group.
   bool waits(NodeId n) const;
+  // Whether it may be computed in another order than its operands lie in. Its result would be read
+  // in that order else; more than that has to stay in the cache.
+  bool may_be_reordered(NodeId n) const;
 
   const Graph& g_;
   const FuseCosts& costs_;
@@ -189,6 +192,12 @@ bool Describer::every_reader_inlines(ValueId v) const {
   return true;
 }
 
+bool Describer::may_be_reordered(NodeId n) const {
+  int64_t more = -bytes_of(g_, g_.node(n).out(0));
+  for (const ValueId v : out_[n].materialized_reads) more += bytes_of(g_, v);
+  return more <= costs_.row_bytes;
+}
+
 bool Describer::waits(NodeId n) const {
   const Node& node = g_.node(n);
   const FuseCall& c = out_[n];
@@ -197,7 +206,8 @@ bool Describer::waits(NodeId n) const {
     return reader.kernels_before - c.kernels_before <= fuse_cost::max_kernel_distance &&
            costs_.is_worth_repeating(c.flops, c.elements, reader.elements);
   };
-  if (const Home& home = homes_[n.v]; home.is_reordered && may_wait_for(out_[home.at])) return true;
+  if (const Home& home = homes_[n.v]; home.is_reordered)
+    return may_be_reordered(n) && may_wait_for(out_[home.at]);
   ValueId v = node.out(0);
   for (;;) {
     if (out_.returned[v.v] || g_.use_count(v) != 1) return false;

@@ -180,5 +180,19 @@ TEST(Fuse, a_returned_view_is_written_at_once) {
             (Calls{"fused 3", "permute"}));
 }
 
+// Of large operands one alone is read in another order: it then is what would be, if it were made.
+TEST(Fuse, what_does_not_fit_a_cache_is_not_read_in_another_order) {
+  const auto calls = [](int64_t n) {
+    return fused_calls(fmt::format(
+        "graph @g(%x: input f32[{0},{0}], %t: input f32[{0},{0}], %b: input f32[{0}]) {{\n"
+        "  %m = mul(%x, %t)\n  %s = sin(%m)\n  %y = permute(%s; dims=[1,0])\n"
+        "  %a = add(%x, %b)\n  %c = sin(%a)\n  %z = permute(%c; dims=[1,0])\n"
+        "  return %y, %z\n}}\n",
+        n));
+  };
+  EXPECT_EQ(calls(64), (Calls{"fused 4", "fused 4"}));
+  EXPECT_EQ(calls(1024), (Calls{"mul", "fused 3", "fused 4"}));
+}
+
 }  // namespace
 }  // namespace cleave
