@@ -15,11 +15,12 @@ double floating_at(const OpView& op, const Array* a, int operand, DType meet,
                    const std::vector<int64_t>& index, NumberRounding numbers) {
   if (op.is_number(operand)) {
     const double v = op.number(operand).as_double();
-    return is_half(meet) && numbers == NumberRounding::to_meet ? round_to(meet, v) : v;
+    return numbers == NumberRounding::to_meet ? round_to(meet, v) : v;
   }
   if (a == nullptr) return 0;
   const double v = a->number(broadcast_position(index, a->shape));
-  return is_half(meet) && a->dtype != meet ? round_to(meet, v) : v;
+  const bool rounds = is_half(meet) || numbers == NumberRounding::to_meet;
+  return rounds && a->dtype != meet ? round_to(meet, v) : v;
 }
 
 int64_t integer_at(const OpView& op, const Array* a, int operand, DType meet,

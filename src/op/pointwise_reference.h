@@ -1,8 +1,8 @@
 // The reference rule of pointwise operators: one loop over the elements of the result.
 //
 // Each operand element is first converted to the promoted dtype `meet`: rounded if `meet` is bf16
-// or f16 and the operand has another dtype, wrapped if it is an integer. f64 and f32 stay
-// unrounded.
+// or f16 and the operand has another dtype, wrapped if it is an integer. In f32 it stays unrounded,
+// but for comparisons, which one rounding decides: 0.1f is equal to an f64 0.1 of no dims.
 #pragma once
 #include <functional>
 #include <span>
@@ -13,7 +13,8 @@
 
 namespace cleave {
 
-// Whether a number is also rounded to a bf16 or f16 `meet`: comparisons do so, arithmetic doesn't.
+// Whether numbers, and operands of another dtype, are rounded to any floating `meet`: comparisons
+// do so, arithmetic doesn't.
 enum class NumberRounding { none, to_meet };
 
 struct PointReference {
