@@ -8,9 +8,9 @@
 namespace cleave {
 namespace {
 
-template <class Rule>
-bool lowers_as(const Node& node) {
-  return node.op->lower.present() && std::holds_alternative<Rule>((*node.op->lower)->form);
+bool is_view_call(const Node& node) {
+  return node.op->lower.present() &&
+         std::holds_alternative<loop::ViewRule>((*node.op->lower)->form);
 }
 
 // A view, maybe of views, of the result of an elementwise call, all of which are read once.
@@ -22,7 +22,7 @@ bool is_view_of_elements(const Graph& g, ValueId v) {
     if (!def.valid() || g.use_count(v) != reads || returns + reads != 1) return false;
     const Node& node = g.node(def);
     if (node.output_count != 1) return false;
-    if (!lowers_as<loop::ViewRule>(node)) {
+    if (!is_view_call(node)) {
       const auto* rule = node.op->lower.present()
                              ? loop::elementwise_rule(**node.op->lower, g.view(def))
                              : nullptr;

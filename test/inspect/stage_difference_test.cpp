@@ -49,7 +49,7 @@ TEST(StageDifference, records_each_stage_without_names_and_lines) {
       of("graph @main(%x: input f32[4]) {\n  %y = relu(%x)  # a.cpp:1\n  %z = sum(%y; dim=[0])\n"
          "  return %z\n}\n");
   const StageRecord b =
-      of("graph @main(%x: input f32[4]) {\n  %p = relu(%x)  # b.cpp:2\n  %q = sum(%p; dim=[0])\n"
+      of("graph @main(%x: input f32[4]) {\n  %p_ = relu(%x)  # b.cpp:2\n  %q = sum(%p_; dim=[0])\n"
          "  return %q\n}\n");
   EXPECT_EQ(stage_difference(a, b).stage, "");
   EXPECT_GT(a.stages.size(), 8u);
