@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "op/attention.h"
@@ -71,7 +72,8 @@ DType AttentionView::work() const { return type(0).dtype == DType::f64 ? DType::
 
 double AttentionView::scale() const {
   if (op.given("scale")) return op.float_attr("scale");
-  return 1 / std::sqrt(static_cast<double>(type(0).shape.back().value()));
+  // Rows of no numbers have scores of 0 (and nothing divides by their width).
+  return 1 / std::sqrt(static_cast<double>(std::max<int64_t>(1, type(0).shape.back().value())));
 }
 
 double keep_scale(double dropout_p) { return dropout_p == 1 ? 0 : 1 / (1 - dropout_p); }

@@ -112,6 +112,15 @@ TEST(Attention, masks_and_a_closed_row) {
   }
 }
 
+TEST(Attention, rows_of_no_numbers_average_all_values) {
+  const Sizes s{1, 2, 2, 3, 4, 0, 4};
+  const Inputs in = operands(s);
+  expect_equal(by_both(text(in, "%q, %k, %v"), in, 2e-6),
+               plain(
+                   s, in.at("q"), in.at("k"), in.at("v"), 1,
+                   [](int64_t, int64_t) { return Gate{}; }, always));
+}
+
 TEST(Attention, dropout_by_the_place_of_the_weight) {
   const Sizes s{2, 2, 2, 3, 5, 4, 4};
   Inputs in = operands(s);
