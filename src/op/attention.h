@@ -48,6 +48,9 @@ Result<AttentionShape> checked_attention(const AttentionView& call);
 // The same for a call that infer has already checked.
 AttentionShape attention_shape(const AttentionView& call);
 
+// 1 / sqrt(width); 1 for rows of no numbers: their scores are 0 whatever they are scaled by.
+double default_attention_scale(int64_t width);
+
 // Returns 1 / (1 - dropout_p), or 0 if dropout drops everything.
 double keep_scale(double dropout_p);
 

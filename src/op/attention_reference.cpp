@@ -9,8 +9,7 @@ namespace cleave {
 ScoreRows::ScoreRows(const OpView& op, const Array& query, const Array& key, const Array& value,
                      const Array* mask)
     : query_(query), key_(key), value_(value), mask_(mask), causal_(op.bool_attr("is_causal")) {
-  scale_ = op.given("scale") ? op.float_attr("scale")
-                             : std::pow(static_cast<double>(query.shape.back()), -0.5);
+  scale_ = op.given("scale") ? op.float_attr("scale") : default_attention_scale(query.shape.back());
   grouped_ = groups_heads(op);
   const auto join = [this](const Array& x) {
     const size_t lead = x.shape.size() - 2;

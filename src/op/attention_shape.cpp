@@ -70,10 +70,13 @@ bool groups_heads(const OpView& op) {
 
 DType AttentionView::work() const { return type(0).dtype == DType::f64 ? DType::f64 : DType::f32; }
 
+double default_attention_scale(int64_t width) {
+  return 1 / std::sqrt(static_cast<double>(std::max<int64_t>(1, width)));
+}
+
 double AttentionView::scale() const {
   if (op.given("scale")) return op.float_attr("scale");
-  // Rows of no numbers have scores of 0 (and nothing divides by their width).
-  return 1 / std::sqrt(static_cast<double>(std::max<int64_t>(1, type(0).shape.back().value())));
+  return default_attention_scale(type(0).shape.back().value());
 }
 
 double keep_scale(double dropout_p) { return dropout_p == 1 ? 0 : 1 / (1 - dropout_p); }
