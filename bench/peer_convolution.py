@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The convolutions of ResNet-50 beside PyTorch's (oneDNN), in turns in one run: the layers of bench/convolution.cpp.
+"""The convolutions of ResNet-50 and of models with groups beside PyTorch's (oneDNN), in turns in one run: the layers of bench/convolution.cpp.
 
     python3 bench/peer_convolution.py [BENCH_CONVOLUTION] [--layers NAME,..] [--rounds N]
 
@@ -31,11 +31,11 @@ def median_ms(run):
 def torch_ms(layer, last):
     import torch
     torch.set_num_threads(2)
-    channels, size, out, kernel, stride = layer
+    channels, size, out, kernel, stride, groups = (*layer, 1)[:6]
     form = torch.channels_last if last else torch.contiguous_format
     x = torch.randn(BATCH, channels, size, size).to(memory_format=form)
-    w = torch.randn(out, channels, kernel, kernel).to(memory_format=form)
-    rest = ([stride] * 2, [kernel // 2] * 2, [1, 1], False, [0, 0], 1)
+    w = torch.randn(out, channels // groups, kernel, kernel).to(memory_format=form)
+    rest = ([stride] * 2, [kernel // 2] * 2, [1, 1], False, [0, 0], groups)
     forward = lambda: torch.ops.aten.convolution(x, w, None, *rest)
     dy = torch.randn_like(forward())
     backward = lambda mask: torch.ops.aten.convolution_backward(dy, x, w, None, *rest, mask)
@@ -54,7 +54,7 @@ def main():
     except ImportError:
         peer = False
         print("PyTorch is not installed: its columns are left out", file=sys.stderr)
-    print(f"{'layer':<12}" + "".join(f"{n:>12}{'rows':>9}{'last':>9}{'ratio':>7}" for n in ("forward", "input", "weight")))
+    print(f"{'layer':<18}" + "".join(f"{n:>12}{'rows':>9}{'last':>9}{'ratio':>7}" for n in ("forward", "input", "weight")))
     logs, ours_all, theirs_all = [[], [], []], [0, 0, 0], [0, 0, 0]
     for name, layer in layers().items():
         if a.layers and name not in a.layers.split(","):
@@ -63,7 +63,7 @@ def main():
         for _ in range(a.rounds):
             ours = json.loads(subprocess.run([a.bench, name], stdout=subprocess.PIPE, check=True, text=True).stdout)
             rounds.append([[ours[k] for k in PRODUCTS]] + ([torch_ms(layer, False), torch_ms(layer, True)] if peer else [[math.nan] * 3] * 2))
-        line = f"{name:<12}"
+        line = f"{name:<18}"
         for k in range(3):
             ours, rows, last = (sorted(r[who][k] for r in rounds)[len(rounds) // 2] for who in range(3))
             line += f"{ours:>12.3f}{rows:>9.3f}{last:>9.3f}{min(rows, last) / ours:>7.2f}"
@@ -71,8 +71,8 @@ def main():
             ours_all[k] += ours
             theirs_all[k] += min(rows, last)
         print(line, flush=True)
-    print(f"{'geomean':<12}" + "".join(f"{'':>30}{math.exp(sum(x) / len(x)):>7.2f}" for x in logs))
-    print(f"{'sum':<12}" + "".join(f"{o:>12.2f}{'best':>9}{t:>9.2f}{t / o:>7.2f}" for o, t in zip(ours_all, theirs_all)))
+    print(f"{'geomean':<18}" + "".join(f"{'':>30}{math.exp(sum(x) / len(x)):>7.2f}" for x in logs))
+    print(f"{'sum':<18}" + "".join(f"{o:>12.2f}{'best':>9}{t:>9.2f}{t / o:>7.2f}" for o, t in zip(ours_all, theirs_all)))
 
 
 if __name__ == "__main__":

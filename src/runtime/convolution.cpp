@@ -1,10 +1,22 @@
 // Checks a spec, and chooses the product that computes it.
 #include "runtime/convolution.h"
 
+#include "runtime/convolution_planes.h"
 #include "runtime/convolution_products.h"
 #include "runtime/convolution_windows.h"
 
 namespace cleave::runtime {
+namespace {
+
+// Groups of so few channels on both sides give products of few rows.
+constexpr int64_t few_channels = 4;
+
+bool is_direct(const ConvolutionSpec& s) {
+  return s.groups > 1 && s.large_channels <= few_channels * s.groups &&
+         s.small_channels <= few_channels * s.groups && s.stride[2] <= most_slots;
+}
+
+}  // namespace
 
 Result<std::shared_ptr<Convolution>> Convolution::make(const ConvolutionSpec& s,
                                                        const Target& target) {
@@ -23,6 +35,9 @@ Result<std::shared_ptr<Convolution>> Convolution::make(const ConvolutionSpec& s,
   if (!fits)
     return bug("convolution: {} images of {} and {} channels in {} groups", s.images,
                s.large_channels, s.small_channels, s.groups);
+  if (is_direct(s))
+    return s.product == ConvolutionProduct::to_weight ? make_direct_weight(s, target.set)
+                                                      : make_direct_image(s, target.set);
   if (s.product == ConvolutionProduct::to_weight) return make_weight_product(s, target.set);
   return s.weight_packed ? make_packed_product(s, target.set) : make_image_product(s, target.set);
 }

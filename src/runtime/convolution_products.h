@@ -1,5 +1,5 @@
 // The products of convolution.h: to_small and to_large, whose results are images, to_small with a
-// packed weight, and to_weight.
+// packed weight, and to_weight; and what computes them directly.
 #pragma once
 #include <memory>
 
@@ -10,5 +10,8 @@ namespace cleave::runtime {
 std::shared_ptr<Convolution> make_image_product(const ConvolutionSpec& spec, InstructionSet set);
 std::shared_ptr<Convolution> make_packed_product(const ConvolutionSpec& spec, InstructionSet set);
 std::shared_ptr<Convolution> make_weight_product(const ConvolutionSpec& spec, InstructionSet set);
+// The same without a product: for groups of few channels (is_direct).
+std::shared_ptr<Convolution> make_direct_image(const ConvolutionSpec& spec, InstructionSet set);
+std::shared_ptr<Convolution> make_direct_weight(const ConvolutionSpec& spec, InstructionSet set);
 
 }  // namespace cleave::runtime

@@ -1,7 +1,9 @@
 // Convolutions against plain loops in double: every product and dtype; shapes with strides,
 // padding, dilation, groups, positions too few and too many; the same bits on one thread and two.
 // tests: convolution_image.cpp convolution_weight.cpp convolution_windows.cpp
-// tests: convolution_windows_avx512.cpp
+// tests: convolution_windows_avx512.cpp convolution_direct.cpp convolution_direct_weight.cpp
+// tests: convolution_planes.cpp direct_block.cpp direct_block_avx512.cpp direct_block_avx2.cpp
+// tests: direct_block_plain.cpp
 #include "runtime/convolution.h"
 
 #include <gtest/gtest.h>
@@ -14,6 +16,7 @@
 
 #include "runtime/convolution_windows.h"
 #include "runtime/half.h"
+#include "test/targets.h"
 
 namespace cleave::runtime {
 namespace {
@@ -88,8 +91,8 @@ std::vector<T> numbers(int64_t count, std::mt19937& random) {
 template <class T>
 std::vector<T> run(const ConvolutionSpec& s, const std::vector<T>& image,
                    const std::vector<T>& other, const std::vector<T>& bias, int64_t results,
-                   int threads) {
-  const auto convolution = value_or_throw(Convolution::make(s, Target::here()));
+                   int threads, const Target& target) {
+  const auto convolution = value_or_throw(Convolution::make(s, target));
   std::vector<T> out(count_of(results), narrow<T>(std::nan("")));
   // Scratch with arbitrary contents, and a guard after it.
   const size_t bytes = count_of(convolution->scratch_bytes());
@@ -106,7 +109,8 @@ std::vector<T> run(const ConvolutionSpec& s, const std::vector<T>& image,
 }
 
 template <class T>
-void check(ConvolutionSpec s, Product product, bool has_bias, double tolerance) {
+void check(ConvolutionSpec s, Product product, bool has_bias, double tolerance,
+           const Target& target) {
   s.product = product;
   s.has_bias = has_bias;
   std::mt19937 random(7);
@@ -132,26 +136,26 @@ void check(ConvolutionSpec s, Product product, bool has_bias, double tolerance) 
   if (has_bias)
     for (size_t i = 0; i < results; ++i)
       want[i] += wide(bias[i / (results / count_of(s.images * channels)) % count_of(channels)]);
-  const auto got = run(s, image, other, bias, static_cast<int64_t>(results), 1);
+  const auto got = run(s, image, other, bias, static_cast<int64_t>(results), 1, target);
   for (size_t i = 0; i < results; ++i)
     ASSERT_NEAR(wide(got[i]), want[i], tolerance * (1 + std::abs(want[i])) + 1e-6 * size[i])
         << name_of(s.dtype) << " product " << static_cast<int>(product) << " at " << i;
-  const auto again = run(s, image, other, bias, static_cast<int64_t>(results), 2);
+  const auto again = run(s, image, other, bias, static_cast<int64_t>(results), 2, target);
   EXPECT_EQ(std::memcmp(got.data(), again.data(), results * sizeof(T)), 0) << "threads";
 }
 
-void check_all(ConvolutionSpec s) {
+void check_all(ConvolutionSpec s, const Target& target = Target::here()) {
   for (const Product p : {Product::to_small, Product::to_large, Product::to_weight})
     for (const bool bias : {false, true}) {
       if (bias && p == Product::to_weight) continue;
       s.dtype = DType::f32;
-      check<float>(s, p, bias, 1e-6);
+      check<float>(s, p, bias, 1e-6, target);
       s.dtype = DType::f64;
-      check<double>(s, p, bias, 1e-13);
+      check<double>(s, p, bias, 1e-13, target);
       s.dtype = DType::bf16;
-      check<Bf16>(s, p, bias, 8e-3);
+      check<Bf16>(s, p, bias, 8e-3, target);
       s.dtype = DType::f16;
-      check<F16>(s, p, bias, 1e-3);
+      check<F16>(s, p, bias, 1e-3, target);
     }
 }
 
@@ -202,6 +206,25 @@ TEST(Convolution, groups_and_depthwise) {
   check_all(spec(1, 64, {1, 8, 8}, 64, ones, ones, none, ones, 2));
 }
 
+// Those that aren't products, by every set of vectors.
+TEST(Convolution, groups_of_few_channels) {
+  for (const Target& target : cleave::test::targets_here()) {
+    const auto check_few = [&](const ConvolutionSpec& s) { check_all(s, target); };
+    check_few(spec(2, 3, {1, 20, 37}, 3, {1, 3, 3}, ones, {0, 1, 1}, ones, 3));
+    check_few(spec(3, 5, {1, 7, 7}, 5, {1, 7, 7}, ones, {0, 3, 3}, ones, 5));
+    check_few(spec(2, 6, {1, 14, 40}, 6, {1, 5, 5}, {1, 2, 2}, {0, 2, 2}, ones, 6));
+    check_few(spec(1, 2, {1, 30, 71}, 2, {1, 3, 3}, {1, 2, 2}, {0, 0, 0}, ones, 2));
+    check_few(spec(2, 4, {1, 9, 90}, 8, {1, 3, 5}, {1, 3, 4}, {0, 1, 2}, {1, 2, 1}, 4));
+    check_few(spec(2, 8, {1, 11, 13}, 6, {1, 3, 3}, ones, {0, 1, 1}, ones, 2));
+    check_few(spec(1, 6, {3, 5, 18}, 3, {2, 3, 3}, {2, 2, 2}, {1, 1, 1}, ones, 3));
+    check_few(spec(40, 2, {1, 8, 8}, 2, {1, 3, 3}, ones, {0, 1, 1}, ones, 2));
+    check_few(spec(2, 3, {1, 1, 2}, 3, {1, 1, 1}, {1, 1, 8}, {0, 0, 3}, ones, 3));
+    check_few(spec(1, 2, {1, 4, 50}, 2, {1, 2, 9}, {1, 1, 9}, {0, 0, 2}, ones, 2));
+    check_few(spec(1, 2, {1, 4, 50}, 2, {1, 2, 9}, {1, 1, 8}, {0, 0, 2}, ones, 2));
+    check_few(spec(1, 2, {1, 130, 260}, 2, {1, 3, 3}, ones, {0, 1, 1}, ones, 2));
+  }
+}
+
 TEST(Convolution, one_and_three_dims) {
   check_all(spec(3, 4, {1, 1, 50}, 6, {1, 1, 5}, {1, 1, 2}, {0, 0, 2}, ones));
   check_all(spec(2, 3, {4, 5, 6}, 4, {2, 3, 2}, {2, 1, 1}, {1, 1, 0}, {1, 1, 2}));
@@ -238,7 +261,7 @@ TEST(Convolution, small_shapes_of_every_kind) {
       const int64_t least = dilation[d] * (kernel[d] - 1) + 1 - 2 * padding[d];
       large[d] = std::max(least, int64_t{1}) + any(0, 4);
     }
-    const int64_t groups = any(1, 2);
+    const int64_t groups = any(1, 4);
     check_all(spec(any(1, 3), groups * any(1, 3), large, groups * any(1, 3), kernel, stride,
                    padding, dilation, groups));
   }
