@@ -61,6 +61,7 @@ def main():
             continue
         rounds = []
         for _ in range(a.rounds):
+            time.sleep(0.3)  # PyTorch's threads spin for a while after their last call
             ours = json.loads(subprocess.run([a.bench, name], stdout=subprocess.PIPE, check=True, text=True).stdout)
             rounds.append([[ours[k] for k in PRODUCTS]] + ([torch_ms(layer, False), torch_ms(layer, True)] if peer else [[math.nan] * 3] * 2))
         line = f"{name:<18}"

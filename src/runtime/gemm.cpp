@@ -1,11 +1,11 @@
 // A Gemm is a cut and the kernel that runs its pieces.
 #include "runtime/gemm.h"
 
-#include <atomic>
 #include <cstring>
 
 #include "runtime/gemm_block.h"
 #include "runtime/gemm_cut.h"
+#include "runtime/run_lanes.h"
 
 namespace cleave::runtime {
 namespace {
@@ -60,27 +60,12 @@ class CutGemm final : public Gemm {
 
   using Gemm::run;
   void run(const GemmOperands& operands, void* scratch, Executor& executor) const override {
-    Run job{this, operands, static_cast<char*>(scratch), {}};
-    executor.parallel_for(
-        cut_.lanes(), [](void* job, long lane) { static_cast<Run*>(job)->run_lane(lane); }, &job);
+    run_lanes(cut_.lanes(), cut_.pieces(), executor, [&](long lane, long index) {
+      run_piece(cut_.piece(index), operands, static_cast<char*>(scratch) + lane * lane_bytes_);
+    });
   }
 
  private:
-  struct Run {
-    const CutGemm* gemm;
-    GemmOperands all;
-    char* scratch;
-    std::atomic<long> next;
-
-    void run_lane(long lane) {
-      for (;;) {
-        const long index = next.fetch_add(1, std::memory_order_relaxed);
-        if (index >= gemm->cut_.pieces()) return;
-        gemm->run_piece(gemm->cut_.piece(index), all, scratch + lane * gemm->lane_bytes_);
-      }
-    }
-  };
-
   static const void* moved(const void* at, int64_t elements, DType dtype) {
     return static_cast<const char*>(at) + elements * size_of(dtype);
   }

@@ -1,27 +1,44 @@
-// Runs pieces of work on a number of lanes, each of which has its own scratch.
+// Runs pieces of work on a number of lanes, each of which has its own scratch. As in a thread pool
+// (thread_pool.cpp) neighbouring pieces are run by one lane as far as possible.
 #pragma once
+#include <algorithm>
 #include <atomic>
 
 #include "cleave/executor.h"
 
 namespace cleave::runtime {
 
-// Calls f(lane, index) once for each index below `pieces`; a lane takes the next one when it is
-// free.
+// Calls f(lane, index) once for each index below `pieces`; a lane takes those of its share, then
+// what others have left.
 template <class F>
 void run_lanes(long lanes, long pieces, Executor& executor, const F& f) {
+  constexpr long most = 16;
+  struct alignas(64) Share {
+    std::atomic<long> next;
+    long end;
+  };
   struct Run {
     const F& f;
-    long pieces;
-    std::atomic<long> next = 0;
-  } run{f, pieces};
+    long lanes, shares;
+    Share share[most];
+  };
+  Run run{f, lanes, std::clamp(std::min<long>(lanes, executor.threads()), 1L, most), {}};
+  for (long i = 0; i < run.shares; ++i) {
+    run.share[i].next.store(pieces * i / run.shares, std::memory_order_relaxed);
+    run.share[i].end = pieces * (i + 1) / run.shares;
+  }
   executor.parallel_for(
       lanes,
       [](void* context, long lane) {
         Run& r = *static_cast<Run*>(context);
-        for (long i = r.next.fetch_add(1, std::memory_order_relaxed); i < r.pieces;
-             i = r.next.fetch_add(1, std::memory_order_relaxed))
-          r.f(lane, i);
+        const long own = lane * r.shares / r.lanes;
+        for (long k = 0; k < r.shares; ++k) {
+          Share& s = r.share[(own + k) % r.shares];
+          while (s.next.load(std::memory_order_relaxed) < s.end) {
+            const long i = s.next.fetch_add(1, std::memory_order_relaxed);
+            if (i < s.end) r.f(lane, i);
+          }
+        }
       },
       &run);
 }

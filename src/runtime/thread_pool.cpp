@@ -1,7 +1,10 @@
 // The Executor of make_thread_pool.
 //
-// One job at a time. A job is (f, context, pieces) and an atomic counter of the next piece. Workers
-// may take part only while its gate is open:
+// One job at a time. A job is (f, context) and a share of its pieces for each thread: neighbouring
+// pieces, so that what a thread writes in one job it reads in the next one, from its own cache
+// (convolutions on two cores of a Zen 5: 0.75 of the time of taking the next piece of all, 2026-11).
+// A thread that has run its share takes pieces of the others'. Workers may take part only while the
+// job's gate is open:
 //
 //   gate   bit 31: open;   bits 0..30: how many workers are inside
 //
@@ -25,6 +28,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -67,20 +71,24 @@ class ThreadPool final : public Executor {
   static constexpr uint32_t open_bit = uint32_t{1} << 31;
 
   bool is_forked() const { return runtime::fork_count() != fork_count_; }
-  void work();
-  void take_pieces();
+  void work(size_t thread);
+  void take_pieces(size_t thread);
   void stop();
 
   // Written by the caller while the gate is closed and empty.
   void (*f_)(void*, long) = nullptr;
   void* context_ = nullptr;
-  long pieces_ = 0;
 
-  alignas(64) std::atomic<long> next_{0};
+  struct alignas(64) Share {
+    std::atomic<long> next{0};
+    long end = 0;
+  };
+  std::vector<Share> shares_;
   alignas(64) std::atomic<uint32_t> gate_{0};
   alignas(64) std::atomic<uint32_t> round_{0};
   alignas(64) std::atomic<bool> busy_{false};
   std::atomic<bool> stopping_{false};
+  std::atomic<size_t> started_{0};
   const uint32_t fork_count_ = runtime::fork_count();
   std::vector<pthread_t> workers_;  // no std::thread: in the child of a fork it can't be let go
 };
@@ -90,9 +98,11 @@ Status ThreadPool::start(int threads) {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   Status started;
+  shares_ = std::vector<Share>(static_cast<size_t>(std::max(threads, 1)));
   for (int i = 1; i < threads && started.ok(); ++i) {
     const auto enter = [](void* pool) -> void* {
-      static_cast<ThreadPool*>(pool)->work();
+      auto* const here = static_cast<ThreadPool*>(pool);
+      here->work(here->started_.fetch_add(1) + 1);
       return nullptr;
     };
     pthread_t worker;
@@ -114,22 +124,24 @@ void ThreadPool::stop() {
   for (const pthread_t worker : workers_) pthread_join(worker, nullptr);
 }
 
-void ThreadPool::take_pieces() {
-  for (;;) {
-    const long piece = next_.fetch_add(1, std::memory_order_relaxed);
-    if (piece >= pieces_) return;
-    f_(context_, piece);
+void ThreadPool::take_pieces(size_t thread) {
+  for (size_t k = 0; k < shares_.size(); ++k) {
+    Share& share = shares_[(thread + k) % shares_.size()];
+    while (share.next.load(std::memory_order_relaxed) < share.end) {
+      const long piece = share.next.fetch_add(1, std::memory_order_relaxed);
+      if (piece < share.end) f_(context_, piece);
+    }
   }
 }
 
-void ThreadPool::work() {
+void ThreadPool::work(size_t thread) {
   uint32_t seen = 0;
   for (;;) {
     wait_while(round_, seen);
     seen = round_.load(std::memory_order_acquire);
     if (stopping_.load(std::memory_order_relaxed)) return;
     const uint32_t before = gate_.fetch_add(1);
-    if ((before & open_bit) != 0) take_pieces();
+    if ((before & open_bit) != 0) take_pieces(thread);
     if (gate_.fetch_sub(1) == 1) gate_.notify_all();
   }
 }
@@ -144,12 +156,16 @@ void ThreadPool::parallel_for(long pieces, void (*f)(void*, long), void* context
   if (first >= pieces) return;
   f_ = f;
   context_ = context;
-  pieces_ = pieces;
-  next_.store(first, std::memory_order_relaxed);
+  const long count = pieces - first, threads = static_cast<long>(shares_.size());
+  for (long i = 0; i < threads; ++i) {
+    Share& share = shares_[static_cast<size_t>(i)];
+    share.next.store(first + count * i / threads, std::memory_order_relaxed);
+    share.end = first + count * (i + 1) / threads;
+  }
   gate_.fetch_or(open_bit);
   round_.fetch_add(1);
   round_.notify_all();
-  take_pieces();
+  take_pieces(0);
   uint32_t inside = gate_.fetch_and(~open_bit) & ~open_bit;
   while (inside != 0) {
     wait_while(gate_, inside);
