@@ -16,6 +16,12 @@ bool is_direct(const ConvolutionSpec& s) {
          s.small_channels <= few_channels * s.groups && s.stride[2] <= most_slots;
 }
 
+// Images of one channel a group, in two dims, with enough of them for lanes.
+bool is_depthwise(const ConvolutionSpec& s) {
+  return s.groups >= 8 && s.large_channels == s.groups && s.small_channels == s.groups &&
+         s.large[0] == 1 && s.small[0] == 1 && s.kernel[0] == 1 && s.padding[0] == 0;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Convolution>> Convolution::make(const ConvolutionSpec& s,
@@ -35,6 +41,9 @@ Result<std::shared_ptr<Convolution>> Convolution::make(const ConvolutionSpec& s,
   if (!fits)
     return bug("convolution: {} images of {} and {} channels in {} groups", s.images,
                s.large_channels, s.small_channels, s.groups);
+  if (is_depthwise(s))
+    return s.product == ConvolutionProduct::to_weight ? make_depthwise_weight(s, target.set)
+                                                      : make_depthwise_image(s, target.set);
   if (is_direct(s))
     return s.product == ConvolutionProduct::to_weight ? make_direct_weight(s, target.set)
                                                       : make_direct_image(s, target.set);

@@ -10,8 +10,11 @@ namespace cleave::runtime {
 std::shared_ptr<Convolution> make_image_product(const ConvolutionSpec& spec, InstructionSet set);
 std::shared_ptr<Convolution> make_packed_product(const ConvolutionSpec& spec, InstructionSet set);
 std::shared_ptr<Convolution> make_weight_product(const ConvolutionSpec& spec, InstructionSet set);
-// The same without a product: for groups of few channels (is_direct).
+// The same without a product: for groups of few channels, and for those of one channel each
+// (convolution.cpp: is_direct, is_depthwise).
 std::shared_ptr<Convolution> make_direct_image(const ConvolutionSpec& spec, InstructionSet set);
 std::shared_ptr<Convolution> make_direct_weight(const ConvolutionSpec& spec, InstructionSet set);
+std::shared_ptr<Convolution> make_depthwise_image(const ConvolutionSpec& spec, InstructionSet set);
+std::shared_ptr<Convolution> make_depthwise_weight(const ConvolutionSpec& spec, InstructionSet set);
 
 }  // namespace cleave::runtime

@@ -43,6 +43,45 @@ struct RowWrite {
   int64_t rows;
 };
 
+// --- A channel a lane ----------------------------------------------------------------------------
+// Depthwise convolutions keep `lanes` channels side by side: what stands at a position is a vector.
+// Steps, rows and offsets count numbers.
+
+// at[(p / row) * at_row + p % row * lanes + c] = image[c * plane + p], or the other way around; 0
+// for c from `channels` on. Out: at_row is row * lanes, and as in RowWrite values may be added and
+// negative numbers become 0.
+struct LaneCopy {
+  void* image;
+  int64_t plane, channels, positions;
+  void* at;
+  int64_t row, at_row;
+  const void* added = nullptr;
+  bool relu = false;
+};
+
+// to[p * to_step] = bias + sum over t of in[p * in_step + offset[t]] * weight[t].
+struct LaneSums {
+  const void* in;
+  int64_t in_step;
+  const int64_t* offset;
+  const void* weight;  // [taps, lanes]
+  const void* bias;    // [lanes]
+  void* to;
+  int64_t to_step, taps, count;
+};
+
+// sums[t] += sum over rows i and p < count of
+//            in[i * in_row + p * in_step + offset[t]] * small[i * small_row + p * lanes].
+struct LaneDots {
+  const void* in;
+  int64_t in_row, in_step;
+  const int64_t* offset;
+  const void* small;
+  int64_t small_row;
+  void* sums;  // [taps, lanes]
+  int64_t taps, rows, count;
+};
+
 struct DirectKernel {
   int64_t lanes = 0;
   // Writes what stands in rows [first_row, end_row) of the slots into an image's plane; border and
@@ -57,6 +96,13 @@ struct DirectKernel {
   // totals[t] += the lanes of t, which become 0.
   void (*flush)(void* lanes, int64_t taps, double* totals) = nullptr;
   void (*narrow)(const double* totals, int64_t count, void* to) = nullptr;
+
+  void (*lanes_in)(const LaneCopy& call) = nullptr;
+  void (*lanes_out)(const LaneCopy& call) = nullptr;
+  void (*lane_sums)(const LaneSums& call) = nullptr;
+  void (*lane_dots)(const LaneDots& call) = nullptr;
+  // totals[i] += sums[i], which become 0.
+  void (*lane_flush)(void* sums, int64_t count, double* totals) = nullptr;
 };
 
 // The fastest for processors with this set; fill is null for dtypes that aren't floating.

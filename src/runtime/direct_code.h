@@ -226,26 +226,32 @@ inline void dot_taps(const TapDots& c, int64_t first) {
   for (int i = 0; i < C; ++i) V::store(lanes + i * V::lanes, sum[i]);
 }
 
-// At most nine taps at a time, as many each time as possible: their sums stay in registers.
-template <class T>
-void dots(const TapDots& c) {
+// Calls f<C>(first) for parts of C taps, at most nine, of about one size: their sums stay in
+// registers.
+template <class F>
+inline void for_parts_of_taps(int64_t taps, const F& f) {
   constexpr int64_t most = 9;
-  int64_t parts = (c.taps + most - 1) / most;
-  for (int64_t first = 0; first < c.taps; --parts) {
-    const int64_t n = (c.taps - first + parts - 1) / parts;
+  int64_t parts = (taps + most - 1) / most;
+  for (int64_t first = 0; first < taps; --parts) {
+    const int64_t n = (taps - first + parts - 1) / parts;
     switch (n) {
-      case 1: dot_taps<T, 1>(c, first); break;
-      case 2: dot_taps<T, 2>(c, first); break;
-      case 3: dot_taps<T, 3>(c, first); break;
-      case 4: dot_taps<T, 4>(c, first); break;
-      case 5: dot_taps<T, 5>(c, first); break;
-      case 6: dot_taps<T, 6>(c, first); break;
-      case 7: dot_taps<T, 7>(c, first); break;
-      case 8: dot_taps<T, 8>(c, first); break;
-      default: dot_taps<T, 9>(c, first); break;
+      case 1: f.template operator()<1>(first); break;
+      case 2: f.template operator()<2>(first); break;
+      case 3: f.template operator()<3>(first); break;
+      case 4: f.template operator()<4>(first); break;
+      case 5: f.template operator()<5>(first); break;
+      case 6: f.template operator()<6>(first); break;
+      case 7: f.template operator()<7>(first); break;
+      case 8: f.template operator()<8>(first); break;
+      default: f.template operator()<9>(first); break;
     }
     first += n;
   }
+}
+
+template <class T>
+void dots(const TapDots& c) {
+  for_parts_of_taps(c.taps, [&]<int C>(int64_t first) { dot_taps<T, C>(c, first); });
 }
 
 template <class T>
@@ -318,10 +324,14 @@ void write(const RowWrite& c) {
   }
 }
 
+#include "runtime/depthwise_code.h"
+
 template <class S>
 constexpr DirectKernel kernel() {
   using T = SumOf<S>;
-  return {lanes_of<T>, fill<S>, sums<T>, dots<T>, write<S>, widen<S>, flush<T>, narrow<S>};
+  return {lanes_of<T>,  fill<S>,      sums<T>,      dots<T>,     write<S>,
+          widen<S>,     flush<T>,     narrow<S>,    lanes_in<S>, lanes_out<S>,
+          lane_sums<T>, lane_dots<T>, lane_flush<T>};
 }
 
 constexpr DirectKernels all_kernels() {

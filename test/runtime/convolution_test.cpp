@@ -3,7 +3,8 @@
 // tests: convolution_image.cpp convolution_weight.cpp convolution_windows.cpp
 // tests: convolution_windows_avx512.cpp convolution_direct.cpp convolution_direct_weight.cpp
 // tests: convolution_planes.cpp direct_block.cpp direct_block_avx512.cpp direct_block_avx2.cpp
-// tests: direct_block_plain.cpp
+// tests: direct_block_plain.cpp convolution_band.cpp convolution_depthwise.cpp
+// tests: convolution_depthwise_weight.cpp
 #include "runtime/convolution.h"
 
 #include <gtest/gtest.h>
@@ -221,6 +222,13 @@ TEST(Convolution, groups_of_few_channels) {
     check_few(spec(2, 3, {1, 1, 2}, 3, {1, 1, 1}, {1, 1, 8}, {0, 0, 3}, ones, 3));
     check_few(spec(1, 2, {1, 4, 50}, 2, {1, 2, 9}, {1, 1, 9}, {0, 0, 2}, ones, 2));
     check_few(spec(1, 2, {1, 4, 50}, 2, {1, 2, 9}, {1, 1, 8}, {0, 0, 2}, ones, 2));
+    check_few(spec(2, 19, {1, 9, 11}, 19, {1, 3, 3}, ones, {0, 1, 1}, ones, 19));
+    check_few(spec(3, 16, {1, 7, 7}, 16, {1, 7, 7}, ones, {0, 3, 3}, ones, 16));
+    check_few(spec(2, 9, {1, 14, 40}, 9, {1, 5, 5}, {1, 2, 2}, {0, 2, 2}, ones, 9));
+    check_few(spec(1, 8, {1, 30, 71}, 8, {1, 3, 2}, {1, 2, 3}, {0, 0, 0}, {1, 2, 3}, 8));
+    check_few(spec(1, 8, {1, 2, 2}, 8, {1, 1, 1}, {1, 3, 3}, {0, 2, 2}, ones, 8));
+    check_few(spec(1, 17, {1, 66, 200}, 17, {1, 3, 3}, ones, {0, 1, 1}, ones, 17));
+    check_few(spec(1, 8, {1, 90, 190}, 8, {1, 3, 3}, {1, 2, 2}, {0, 1, 1}, ones, 8));
     check_few(spec(1, 2, {1, 130, 260}, 2, {1, 3, 3}, ones, {0, 1, 1}, ones, 2));
   }
 }
@@ -261,9 +269,11 @@ TEST(Convolution, small_shapes_of_every_kind) {
       const int64_t least = dilation[d] * (kernel[d] - 1) + 1 - 2 * padding[d];
       large[d] = std::max(least, int64_t{1}) + any(0, 4);
     }
-    const int64_t groups = any(1, 4);
-    check_all(spec(any(1, 3), groups * any(1, 3), large, groups * any(1, 3), kernel, stride,
-                   padding, dilation, groups));
+    const bool is_depthwise = any(0, 3) == 0;
+    const int64_t groups = is_depthwise ? any(8, 20) : any(1, 4);
+    const int64_t ins = is_depthwise ? 1 : any(1, 3), outs = is_depthwise ? 1 : any(1, 3);
+    check_all(spec(any(1, 3), groups * ins, large, groups * outs, kernel, stride, padding, dilation,
+                   groups));
   }
 }
 
