@@ -4,8 +4,9 @@
 //
 // If the positions of one image don't fill the panels, the positions of all images are the columns
 // of one product. Then, and if a phase's positions aren't adjacent in the result, a piece is
-// computed in scratch and copied to its positions. A phase that uses only some of the taps has a
-// copy of their weights, transposed so that its rows are channels of the result.
+// computed in scratch and copied to its positions. A phase that uses only some of the taps, or whose
+// weights are read for many positions, has a copy of them, transposed so that its rows are channels
+// of the result.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -150,7 +151,9 @@ void ImageProduct::plan_phase(Phase& p) {
   p.first_piece = pieces_;
   pieces_ += p.cut.pieces();
   cycles_ += p.cut.cycles;
-  if (!to_small_ && p.taps.size() > 0 && std::ssize(p.taps) < product_of(s_.kernel)) {
+  const bool has_some = std::ssize(p.taps) < product_of(s_.kernel);
+  const bool is_read_often = s_.images * positions >= min_positions && std::ssize(p.taps) > 1;
+  if (!to_small_ && p.taps.size() > 0 && (has_some || is_read_often)) {
     p.transposed = transposed_bytes_ / bytes_;
     transposed_bytes_ += round_up(out_channels_ * k * bytes_, 64);
   }
