@@ -62,7 +62,10 @@ void LaneWriter::open_loops(const Reduce& r, const Sums& sums) {
       for (const Fold& f : r.folds)
         if (sums.has_total(f)) define_sum(f, f.var.type(), sums.suffix);
     }
-    loop_.strides.set(l.var, in_lanes ? 1 : 0);
+    if (in_lanes)
+      loop_.strides.set_lane(l.var);
+    else
+      loop_.strides.set(l.var, 0);
     const std::string next = in_lanes ? fmt::format("{} += {}", v, loop_lanes) : "++" + v;
     text_.open(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3})", v, begin, end, next));
     if (!in_lanes) continue;

@@ -53,7 +53,10 @@ void LaneWriter::write(const For& f) {
 }
 
 void LaneWriter::write_loop(const For& f) {
-  loop_.strides.set(f.loop.var, 1);
+  if (f.kind == ForKind::parallel || f.kind == ForKind::lanes)
+    loop_.strides.set(f.loop.var, 1);
+  else
+    loop_.strides.set_lane(f.loop.var);
   const std::string& v = f.loop.var->name();
   if (f.kind == ForKind::lanes) {
     text_.open("");

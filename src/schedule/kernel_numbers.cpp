@@ -195,6 +195,8 @@ class Replacement {
       case Op::div: return e.type == DType::f32 && (k == 0 || depth_ <= row_depth);
       case Op::floordiv:
       case Op::floormod: return k == 1 && !constants_.divisors;
+      // What says that vectors begin there (whole_vectors.h).
+      case Op::bit_and: return e.args[k]->op != Op::constant || e.args[k]->integer() != -loop_lanes;
       case Op::shl:
       case Op::shr:
       case Op::philox: return false;

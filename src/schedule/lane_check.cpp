@@ -224,7 +224,10 @@ bool runs_in_lanes(const Kernel& k, const Expr& var, const Block& independent) {
 
 bool runs_in_lanes(const Kernel& k, const For& f) {
   LaneCheck check(k, f.kind == ForKind::lanes ? column_lanes : loop_lanes);
-  check.strides.set(f.loop.var, 1);
+  if (f.kind == ForKind::parallel || f.kind == ForKind::lanes)
+    check.strides.set(f.loop.var, 1);
+  else
+    check.strides.set_lane(f.loop.var);
   const int64_t* n = f.loop.extent.as_const_int();
   if (f.kind != ForKind::lanes && n && *n < min_iterations) return false;
   return check.block(f.body) && independent(k, f, check.strides);
@@ -233,7 +236,7 @@ bool runs_in_lanes(const Kernel& k, const For& f) {
 bool runs_in_lanes(const Kernel& k, const Reduce& r) {
   if (!folds_in_lanes(r)) return false;
   LaneCheck check(k, loop_lanes);
-  check.strides.set(r.loops.back().var, 1);
+  check.strides.set_lane(r.loops.back().var);
   const bool plain = std::ranges::all_of(r.body, [](const Stmt& s) {
     return std::holds_alternative<Let>(s.node) || std::holds_alternative<Store>(s.node) ||
            std::holds_alternative<Check>(s.node);

@@ -12,6 +12,10 @@ LaneStride LaneStrides::of(const Expr& e) const {
     auto it = strides_.find(e->id());
     return it == strides_.end() ? LaneStride(0) : it->second;
   }
+  if (e->op == Op::bit_and && lane_.defined() && e->args[0] == lane_) {
+    const int64_t* mask = e->args[1].as_const_int();
+    if (mask && *mask == -loop_lanes) return 0;
+  }
   // Each operand is visited once: twice at every level would be 2^depth times.
   bool shared = true;
   std::array<LaneStride, 2> strides;

@@ -6,6 +6,7 @@
 #include "schedule/lane_check.h"
 #include "schedule/row_ahead.h"
 #include "schedule/split_rows.h"
+#include "schedule/whole_vectors.h"
 
 namespace cleave::schedule {
 
@@ -18,6 +19,7 @@ class Scheduler {
   explicit Scheduler(Kernel& kernel) : kernel_(kernel), variables_(variables_of(kernel.body)) {}
 
   void run() {
+    share_quotients(kernel_);
     block(kernel_.body, Inside::loop);
     kernel_.is_scheduled = true;
   }
