@@ -70,6 +70,7 @@ Pass join_pads();
 Pass merge_equal();
 Pass move_to_readers();
 Pass recompute_dropout_masks();
+Pass sum_products();
 Pass turn_products();
 
 }  // namespace cleave
