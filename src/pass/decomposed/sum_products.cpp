@@ -154,6 +154,7 @@ class SumProducts {
     b.set_tag(node.tag);
     const ValueId left = side_by_side(b, terms, 0, 1), right = side_by_side(b, terms, 1, 0);
     ValueId made = b.mm(left, right);
+    if (b.status().ok()) place_[g_.value(made).def] = place_.at(sum);
     for (const ValueId v : terms.others) made = b.add(v, made);
     CLEAVE_CHECK(b.status());
     const std::string name = g_.name(node.out(0));
