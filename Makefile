@@ -58,6 +58,7 @@ bench: build/release/build.ninja
 	run "the examples' steps" bench/peer_examples.py build/release/bin; \
 	run "elements of random functions" bench/peer_bytes.py build/release/bin/cleave 100 --show 0; \
 	run "models as PyTorch exports them" bench/peer_passes.py build/release/bin/cleave; \
+	run "programs of timm and transformers" bench/peer_programs.py build/release/bin/cleave --rounds 1; \
 	test -z "$$failed" || { echo "== failed or over a limit:$$failed"; exit 1; }
 
 # The whole test suite under AddressSanitizer and UndefinedBehaviorSanitizer.

@@ -7,8 +7,9 @@
 Each model, with random weights and without dropout, is exported to a graph in --keep (a folder of its
 own, reused where the graph is there) and run by `cleave run --grad`; the peers run the same module and
 take the gradients of the same sum with respect to the same parameters. `error` is our largest
-difference from float64, of a result or gradient, by the largest number in it. A peer or a
-library that isn't installed is skipped by name. Needs ../shared/peers/fx_to_clv.py, which writes
+difference from float64, of a result or gradient, by the largest number in it. With --target
+x86-64-v3 the peers are told to use AVX2 alone as well. A peer or a library that isn't installed is
+skipped by name. Needs ../shared/peers/fx_to_clv.py, which writes
 the graphs.
 """
 import argparse, json, math, os, pathlib, statistics, subprocess, sys, tempfile, time
@@ -119,9 +120,13 @@ def made(name):
     return module.train(), inputs
 
 
+AVX2 = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
+
+
 def run_peer(name, how, path, threads, seconds):
-    """One JSON line: ms of a forward and backward, the first call's, the error of the gradients."""
+    """One JSON line: ms of a forward and backward, and the first call's."""
     import torch
+    if os.environ.get("ATEN_CPU_CAPABILITY") == "avx2": import torch._inductor.config as config; config.cpp.simdlen = 256
     from safetensors.torch import load_file
     torch.set_num_threads(threads)
     module, inputs = made(name)
@@ -197,7 +202,8 @@ def main():
                 try: figures["ours"].append(run_ours(a.cleave, path, a.threads, a.target, a.seconds))
                 except RuntimeError as e: failed = str(e); break
                 for peer in a.peers:
-                    done = subprocess.run([*me, peer, path], capture_output=True, text=True)
+                    done = subprocess.run([*me, peer, path], capture_output=True, text=True, env={**os.environ, **(AVX2 if a.target == "x86-64-v3" else {})})
+                    time.sleep(0.3)  # its threads spin for a while
                     if done.returncode: print(f"{model}: {peer} failed: {done.stderr[-300:]}", file=sys.stderr)
                     else: figures[peer].append(json.loads(done.stdout.splitlines()[-1]))
             if failed:

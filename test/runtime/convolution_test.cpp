@@ -217,6 +217,8 @@ TEST(Convolution, groups_of_few_channels) {
     check_few(spec(1, 2, {1, 30, 71}, 2, {1, 3, 3}, {1, 2, 2}, {0, 0, 0}, ones, 2));
     check_few(spec(2, 4, {1, 9, 90}, 8, {1, 3, 5}, {1, 3, 4}, {0, 1, 2}, {1, 2, 1}, 4));
     check_few(spec(2, 8, {1, 11, 13}, 6, {1, 3, 3}, ones, {0, 1, 1}, ones, 2));
+    check_few(spec(1, 16, {1, 7, 9}, 14, {1, 3, 3}, {1, 2, 1}, {0, 1, 1}, ones, 2));
+    check_few(spec(1, 32, {1, 5, 9}, 24, {1, 3, 3}, ones, {0, 1, 1}, ones, 2));
     check_few(spec(1, 6, {3, 5, 18}, 3, {2, 3, 3}, {2, 2, 2}, {1, 1, 1}, ones, 3));
     check_few(spec(40, 2, {1, 8, 8}, 2, {1, 3, 3}, ones, {0, 1, 1}, ones, 2));
     check_few(spec(2, 3, {1, 1, 2}, 3, {1, 1, 1}, {1, 1, 8}, {0, 0, 3}, ones, 3));
