@@ -1,6 +1,5 @@
 // Floors: what follows from a border between two sections with different floors.
 #include <algorithm>
-#include <limits>
 
 #include "plan/offsets_floors.h"
 
@@ -33,7 +32,7 @@ bool Floors::settle_border(int32_t s) {
   if (!sums_of(alive_.first_in(s + 1), above, begins_)) return true;
   const int64_t slack_below = slack(s), slack_above = slack(s + 1);
   const auto crosses = [&](uint32_t j) { return p_.buffers[j].last > s + 1; };
-  int64_t least = std::numeric_limits<int64_t>::max();
+  int64_t least = infinite;
   for (const uint32_t j : alive_.unplaced(s))
     if (crosses(j)) least = std::min(least, lowest_[j]);
   work += static_cast<int64_t>(2 * alive_.unplaced(s).size());

@@ -1,14 +1,8 @@
 #include "plan/offsets_floors.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace cleave::plan {
-namespace {
-
-constexpr int64_t infinite = std::numeric_limits<int64_t>::max();
-
-}  // namespace
 
 Floors::Floors(const OffsetProblem& p, int64_t capacity)
     : p_(p), capacity_(capacity), alive_(p), floor_(p.total.size()), rest_(p.total),

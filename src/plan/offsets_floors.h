@@ -16,6 +16,8 @@
 //             in one. So its offset is floor(s) + some of the sizes that end with s + at most
 //             slack(s), and the same of s + 1 and what begins there
 #pragma once
+#include <limits>
+
 #include "plan/offsets_alive.h"
 
 namespace cleave::plan {
@@ -49,6 +51,7 @@ class Floors {
     int64_t* where;
     int64_t before;
   };
+  static constexpr int64_t infinite = std::numeric_limits<int64_t>::max();
   static size_t at(int32_t section) { return static_cast<size_t>(section); }
   void set(int64_t& where, int64_t value);
   void mark(int32_t s);
