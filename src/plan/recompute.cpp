@@ -101,7 +101,8 @@ void plan_exactly(const TaskGraph& graph, int64_t limit, RecomputePlan& plan) {
 
 int64_t recompute_moves(size_t tasks) {
   const auto n = static_cast<double>(std::max<size_t>(tasks, 1));
-  return static_cast<int64_t>(std::min(std::max(3e6, 3000 * n), 1e5 + 12 * n + 2.4e13 / (n * n)));
+  const double most = std::max(3e6, 3000 * n);
+  return static_cast<int64_t>(std::min(most, 1e5 + 12 * n + 4.8e16 / (n * n * n)));
 }
 
 FoundSequence find_recompute(const TaskGraph& graph, std::span<const std::vector<TaskId>> orders,
