@@ -42,8 +42,8 @@ class Tally {
   // Adds a plan of a problem to the right ones if `wanted` and in time.
   void add(const std::vector<plan::Lifetime>& buffers, int64_t capacity, bool fits) {
     const double begin = bench::thread_seconds();
-    const plan::Offsets p = plan::plan_offsets(
-        buffers, {.capacity = capacity, .fit_mops = 20000, .search_mops = 3500});
+    const plan::Offsets p =
+        plan::plan_offsets(buffers, {.capacity = capacity, .fit_mops = 20000, .search_mops = 3500});
     const double seconds = bench::thread_seconds() - begin;
     value_or_throw(plan::verify_offsets(buffers, 1, p));
     const bool right = fits ? p.height <= capacity : p.lower_bound > capacity;
@@ -57,7 +57,9 @@ class Tally {
     const bool enough = 100 * right_ >= least * sets_;
     fmt::print("{:<14}{:>6}{:>9}{:>7} of {:<4}{:>8.3f}{:>9.3f}{}\n", name, size,
                buffers_ / static_cast<size_t>(sets_), right_, sets_, sum_ / sets_, worst_,
-               !asked ? "" : enough ? "   asked" : "   asked !");
+               !asked   ? ""
+               : enough ? "   asked"
+                        : "   asked !");
     return enough || !asked;
   }
 
@@ -67,15 +69,21 @@ class Tally {
   double sum_ = 0, worst_ = 0;
 };
 
-// Eight buffers of which at most 15 are ever alive, but which need 17, between two sets of pieces of
-// 16, and beside a part of the capacity that is taken all the time.
+// Eight buffers of which at most 15 are ever alive, but which need 17, between two sets of pieces
+// of 16, and beside a part of the capacity that is taken all the time.
 std::vector<plan::Lifetime> too_high(int64_t count, uint64_t seed) {
   constexpr int64_t part = TightSplit::capacity / 16, end = 1 << 20;
   std::vector<plan::Lifetime> out = TightSplit({.count = count / 2}, seed).buffers();
   for (const plan::Lifetime& b : TightSplit({.count = count / 2}, seed + 1).buffers())
     out.push_back({b.lower + end + 14, b.upper + end + 14, b.size});
-  for (const plan::Lifetime& b : {plan::Lifetime{6, 10, 5}, {0, 1, 6}, {10, 14, 9}, {6, 8, 3},
-                                  {1, 7, 7}, {1, 6, 7}, {8, 12, 6}, {7, 9, 4}})
+  for (const plan::Lifetime& b : {plan::Lifetime{6, 10, 5},
+                                  {0, 1, 6},
+                                  {10, 14, 9},
+                                  {6, 8, 3},
+                                  {1, 7, 7},
+                                  {1, 6, 7},
+                                  {8, 12, 6},
+                                  {7, 9, 4}})
     out.push_back({b.lower + end, b.upper + end, b.size * part});
   out.push_back({0, 2 * end + 14, TightSplit::capacity});
   return out;

@@ -7,8 +7,8 @@
 // The published names carry the parameters (w 0.27 to 0.43, nlv 0.75, ed 0.2, scd 0.14); how sizes
 // follow from them is fitted to the four published graphs:
 //   layers   2 w sqrt(n) tasks in the mean, uniform within nlv of that
-//   links    each pair of tasks of neighbouring layers with probability ed; a task without one reads
-//            or is read by a random one; scd of all links skip layers, between random tasks
+//   links    each pair of tasks of neighbouring layers with probability ed; a task without one
+//            reads or is read by a random one; scd of all links skip layers, between random tasks
 //   bytes    multiples of 10, about exponential with mean 2,000, at most 7,500
 //   time     uniform in [0, 1,000)
 #pragma once

@@ -6,8 +6,7 @@ namespace cleave::plan {
 
 AliveLists::AliveLists(const OffsetProblem& p)
     : p_(p), placed_(p.size()), crossing_(p.total.size()), begin_(p.total.size() + 1),
-      unplaced_(p.total.size()), first_begin_(p.total.size() + 1),
-      last_begin_(p.total.size() + 1) {
+      unplaced_(p.total.size()), first_begin_(p.total.size() + 1), last_begin_(p.total.size() + 1) {
   for (const OffsetProblem::Buffer& b : p.buffers) {
     slots_.push_back(slot_.size());
     slot_.resize(slot_.size() + at(b.last - b.first));

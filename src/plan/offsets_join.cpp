@@ -52,9 +52,8 @@ class Joiner {
     List &ends = ends_[at(s)], &begins = begins_[at(s)];
     if (ends.empty() || !is_one_block(ends, begins)) return;
     const auto same = [&](const List& list, int32_t Block::* side) {
-      return std::all_of(list.begin(), list.end(), [&](uint32_t i) {
-        return blocks_[i].*side == blocks_[list[0]].*side;
-      });
+      return std::all_of(list.begin(), list.end(),
+                         [&](uint32_t i) { return blocks_[i].*side == blocks_[list[0]].*side; });
     };
     if (ends.size() > 1 && same(ends, &Block::first)) {
       const int32_t other = blocks_[ends[0]].first;

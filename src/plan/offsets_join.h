@@ -20,7 +20,7 @@ struct JoinedProblem {
     size_t buffer;     // of the problem before
     int64_t distance;  // from the joined buffer's offset, in units of the problem before
   };
-  OffsetProblem problem;                 // offsets times problem.unit are in units of the one before
+  OffsetProblem problem;  // offsets times problem.unit are in units of the one before
   std::vector<std::vector<Part>> parts;  // by buffer of `problem`
 
   // The placement of the problem before, from one of this.

@@ -3,10 +3,11 @@
 // After pushing down, every placement has each buffer at 0 or on another one; the search enumerates
 // only such placements. With the floors of offsets_floors.h:
 //
-//      ....___      ___     a valley is a run of sections with one floor h between higher ones. Of a
-//      |a  |   |____|   |   section s in it exactly one case holds, and each is tried: buffer a
-//   h  |   |  s |   |   |   begins at h there, or b, ..., or none does. The last one lifts the floor
-//                           of s.
+//      ....___      ___     a valley is a run of sections with one floor h between higher ones.
+//      |a  |   |____|   |   Of a section s in it exactly one case holds, and each is tried: buffer
+//   h  |   |  s |   |   |   a begins at h there, or b, ..., or none does. The last one lifts the
+//                           floor of s.
+//
 // Pruning:
 //   joined    buffers that can only lie side by side are one (offsets_join.h)
 //   bounds    those of offsets_floors.h

@@ -31,8 +31,8 @@ class Planner {
     std::vector<std::vector<TaskId>> starts(seeds.begin(), seeds.end());
     for (const std::vector<TaskId>& order : orders) {
       add_starts(order, starts);
-      const FoundSequence f = search(order, moves_ / 4 / static_cast<int64_t>(orders.size()),
-                                     SearchKind::order_only);
+      const FoundSequence f =
+          search(order, moves_ / 4 / static_cast<int64_t>(orders.size()), SearchKind::order_only);
       if (done()) return best_;
       if (!is_large(graph_.size())) add_starts(f.tasks, starts);
     }
