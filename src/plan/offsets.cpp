@@ -11,7 +11,7 @@ namespace cleave::plan {
 namespace {
 
 constexpr int64_t mega = 1'000'000;
-constexpr size_t max_searched = 1024;  // buffers; larger searches don't end in time
+constexpr size_t max_searched = 2048;  // buffers; larger searches don't end in time
 constexpr FitOrder orders[] = {FitOrder::tightest_time, FitOrder::size, FitOrder::area,
                                FitOrder::time};
 // Sizes of the core, in buffers, tried in turn. On pangu_2.6B, 32, 64 and 96 reach the bound; 8 to
@@ -84,11 +84,12 @@ void try_cores(State& s, int64_t& work) {
   }
 }
 
-// Bisects between the proven bound and the current height, starting at the goal.
-void search(State& s, int64_t work) {
+// Bisects between the proven bound and the current height, starting at the goal, which gets most of
+// the work where a capacity asks for it.
+void search(State& s, int64_t work, bool capacity) {
   int64_t open = s.goal, probe = s.goal;  // below `open`: proven impossible, or given up
   while (work > 0 && !s.done() && open < s.height) {
-    int64_t given = (work + 1) / 2;
+    int64_t given = capacity && probe == s.goal ? work / 8 * 7 : (work + 1) / 2;
     work -= given;
     SearchResult r = search_placement(s.p, probe, given);
     work += std::max<int64_t>(given, 0);
@@ -128,7 +129,7 @@ Offsets plan_offsets(const std::vector<Lifetime>& buffers, const OffsetOptions& 
   int64_t fit_work = options.fit_mops * mega;
   try_orders(s, fit_work);
   try_cores(s, fit_work);
-  if (p.size() <= max_searched) search(s, options.search_mops * mega);
+  if (p.size() <= max_searched) search(s, options.search_mops * mega, options.capacity >= 0);
   if (!wished.empty() && !other_on_top(p, low, s.at)) {
     other_on_top(p, low, wished);
     s.at = std::move(wished), s.height = height_of(p, s.at);

@@ -1,25 +1,14 @@
 #include "plan/offsets_floors.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace cleave::plan {
-namespace {
-
-constexpr int64_t infinite = std::numeric_limits<int64_t>::max();
-
-}  // namespace
 
 Floors::Floors(const OffsetProblem& p, int64_t capacity)
-    : p_(p), capacity_(capacity), floor_(p.total.size()), rest_(p.total), lowest_(p.size()),
-      placed_(p.size()), marked_(p.total.size()), crossing_(p.total.size()),
-      alive_(p.total.size()) {
-  for (uint32_t i = 0; i < p.size(); ++i) {
-    const OffsetProblem::Buffer& b = p.buffers[i];
-    for (int32_t s = b.first; s < b.last; ++s) alive_[at(s)].push_back(i);
-    for (int32_t s = b.first; s + 1 < b.last; ++s) ++crossing_[at(s)];
-    work += 8 * (b.last - b.first);
-  }
+    : p_(p), capacity_(capacity), alive_(p), floor_(p.total.size()), rest_(p.total),
+      lowest_(p.size()), failures_(p.total.size()), marked_(p.total.size()),
+      marked_border_(p.total.size()) {
+  for (const OffsetProblem::Buffer& b : p.buffers) work += 8 * (b.last - b.first);
 }
 
 void Floors::set(int64_t& where, int64_t value) {
@@ -40,6 +29,12 @@ void Floors::mark(int32_t s) {
   queue_.push_back(s);
 }
 
+void Floors::mark_border(int32_t s) {
+  if (s < 0 || s + 1 >= p_.sections() || marked_border_[at(s)]) return;
+  marked_border_[at(s)] = true;
+  borders_.push_back(s);
+}
+
 void Floors::raise(uint32_t i, int64_t lowest) {
   set(lowest_[i], lowest);
   const OffsetProblem::Buffer& b = p_.buffers[i];
@@ -47,40 +42,66 @@ void Floors::raise(uint32_t i, int64_t lowest) {
   work += 2 * (b.last - b.first);
 }
 
+// First come, first served, so that a section is settled once for many changes; borders last.
 bool Floors::settle() {
   bool fits = true;
-  while (!queue_.empty()) {
-    const int32_t s = queue_.back();
-    queue_.pop_back();
-    marked_[at(s)] = false;
-    if (fits && rest_[at(s)] > 0) fits = settle_section(s);
+  for (size_t next = 0; next < queue_.size() || !borders_.empty();) {
+    const bool border = next == queue_.size();
+    const int32_t s = border ? borders_.back() : queue_[next];
+    (border ? marked_border_ : marked_)[at(s)] = false;
+    if (border)
+      borders_.pop_back();
+    else
+      ++next;
+    if (!fits || rest_[at(s)] == 0) continue;
+    fits = border ? settle_border(s) : settle_section(s);
+    failures_[at(s)] += !fits;
   }
+  queue_.clear();
   return fits;
 }
 
 bool Floors::settle_section(int32_t s) {
-  const int64_t floor = floor_[at(s)], rest = rest_[at(s)];
-  if (floor + rest > capacity_) return false;
-  auto& order = by_lowest_;
-  order.clear();
-  for (uint32_t j : alive_[at(s)]) {
-    if (placed_[j]) continue;
+  const int64_t floor = floor_[at(s)];
+  if (slack(s) < 0) return false;
+  int64_t least = infinite, most = 0;
+  for (const uint32_t j : alive_.unplaced(s)) {
     if (lowest_[j] < floor) raise(j, floor);
-    order.push_back({lowest_[j], j});
+    least = std::min(least, lowest_[j]);
+    most = std::max(most, lowest_[j]);
   }
-  work += static_cast<int64_t>(4 * alive_[at(s)].size() + 20 * order.size());
-  std::sort(order.begin(), order.end());
-  int64_t end = 0, first_end = infinite;
-  for (const auto& [lowest, j] : order) {
-    const int64_t size = p_.buffers[j].size;
-    end = std::max(end, lowest) + size;
-    if (lowest + rest <= capacity_)
-      first_end = std::min(first_end, lowest + size);
-    else if (lowest < first_end)
-      raise(j, first_end);
+  work += static_cast<int64_t>(4 * alive_.unplaced(s).size());
+  const bool fits = most + rest_[at(s)] <= capacity_ || fits_late(s);
+  if (least > floor) {
+    set(floor_[at(s)], least);
+    mark_border(s - 1);
+    mark_border(s);
   }
-  if (order.front().first > floor) set(floor_[at(s)], order.front().first);
-  return end <= capacity_ && first_end < infinite;
+  return fits;
+}
+
+// Space and not first, of those that can't be first: no others can be too high.
+bool Floors::fits_late(int32_t s) {
+  const int64_t rest = rest_[at(s)];
+  int64_t first_end = infinite;
+  late_.clear();
+  for (const uint32_t j : alive_.unplaced(s)) {
+    if (lowest_[j] + rest > capacity_)
+      late_.push_back({lowest_[j], j});
+    else
+      first_end = std::min(first_end, lowest_[j] + p_.buffers[j].size);
+  }
+  work += static_cast<int64_t>(2 * alive_.unplaced(s).size() + 8 * late_.size());
+  if (first_end == infinite) return false;
+  for (auto& [lowest, j] : late_)
+    if (lowest < first_end) raise(j, lowest = first_end);
+  std::sort(late_.begin(), late_.end());
+  int64_t above = 0;
+  for (size_t k = late_.size(); k-- > 0;) {
+    above += p_.buffers[late_[k].second].size;
+    if (late_[k].first + above > capacity_) return false;
+  }
+  return true;
 }
 
 bool Floors::start() {
@@ -90,28 +111,23 @@ bool Floors::start() {
 
 bool Floors::place(uint32_t i) {
   const OffsetProblem::Buffer& b = p_.buffers[i];
-  placed_[i] = true;
-  for (int32_t s = b.first; s + 1 < b.last; ++s) --crossing_[at(s)];
+  alive_.place(i);
+  mark_border(b.first - 1);
   for (int32_t s = b.first; s < b.last; ++s) {
     set(floor_[at(s)], lowest_[i] + b.size);
     set(rest_[at(s)], rest_[at(s)] - b.size);
     mark(s);
+    mark_border(s);
   }
   work += 8 * (b.last - b.first);
   return settle();
-}
-
-void Floors::take_back(uint32_t i) {
-  const OffsetProblem::Buffer& b = p_.buffers[i];
-  placed_[i] = false;
-  for (int32_t s = b.first; s + 1 < b.last; ++s) ++crossing_[at(s)];
 }
 
 bool Floors::lift(int32_t s) {
   const int64_t floor = floor_[at(s)];
   const auto lifted = [&](uint32_t j) {
     const OffsetProblem::Buffer& b = p_.buffers[j];
-    return !placed_[j] && lowest_[j] == floor && b.first <= s && s < b.last;
+    return lowest_[j] == floor && b.first <= s && s < b.last;
   };
   // What the lifted buffers can be placed on: one of the others, or a lifted one on top of such.
   struct Lift {
@@ -119,19 +135,26 @@ bool Floors::lift(int32_t s) {
     int64_t to;
   };
   std::vector<Lift> lifts;
-  int64_t least = infinite;
-  for (uint32_t i : alive_[at(s)]) {
+  int32_t begin = s, end = s + 1;
+  for (const uint32_t i : alive_.unplaced(s)) {
     if (!lifted(i)) continue;
-    const OffsetProblem::Buffer& b = p_.buffers[i];
-    int64_t to = infinite;
-    for (int32_t t = b.first; t < b.last; ++t) {
-      for (uint32_t j : alive_[at(t)])
-        if (!placed_[j] && !lifted(j)) to = std::min(to, lowest_[j] + p_.buffers[j].size);
-      work += static_cast<int64_t>(2 * alive_[at(t)].size());
-    }
-    lifts.push_back({i, to});
-    least = std::min(least, to);
+    lifts.push_back({i, infinite});
+    begin = std::min(begin, p_.buffers[i].first);
+    end = std::max(end, p_.buffers[i].last);
   }
+  const auto put_on = [&](uint32_t j) {
+    const OffsetProblem::Buffer& b = p_.buffers[j];
+    if (alive_.placed(j) || lifted(j)) return;
+    for (Lift& l : lifts)
+      if (p_.buffers[l.buffer].first < b.last && b.first < p_.buffers[l.buffer].last)
+        l.to = std::min(l.to, lowest_[j] + b.size);
+    work += static_cast<int64_t>(lifts.size());
+  };
+  for (const uint32_t j : alive_.unplaced(begin)) put_on(j);
+  for (int32_t t = begin + 1; t < end; ++t)
+    for (const uint32_t j : alive_.first_in(t)) put_on(j);
+  int64_t least = infinite;
+  for (const Lift& l : lifts) least = std::min(least, l.to);
   if (least == infinite) return false;
   for (const Lift& l : lifts) {
     int64_t to = l.to;

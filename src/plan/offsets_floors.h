@@ -3,7 +3,7 @@
 //   offset  |   +---+            floor(s)    no unplaced buffer begins lower in section s
 //     ^     |   | j |  +---+     lowest(j)   nor does buffer j
 //     |   --+---+---+--| k |--   rest(s)     sum of the unplaced sizes in s
-//     |   floor(s)     +---+
+//     |   floor(s)     +---+     slack(s)    capacity - floor(s) - rest(s): what may stay empty
 //     +---------s-----------> section
 //
 // Every change is propagated to a fixed point:
@@ -12,8 +12,13 @@
 //             capacity or below: 1|r_j|Cmax
 //   not first lowest(j) + rest(s) above the capacity: some k of s is below j, one that may be
 //             first, so that lowest(j) is no less than the least lowest(k) + size(k)
+//   border    between s and s + 1: below the lowest buffer that is in both, only those lie that are
+//             in one. So its offset is floor(s) + some of the sizes that end with s + at most
+//             slack(s), and the same of s + 1 and what begins there
 #pragma once
-#include "plan/offsets_problem.h"
+#include <limits>
+
+#include "plan/offsets_alive.h"
 
 namespace cleave::plan {
 
@@ -23,11 +28,11 @@ class Floors {
 
   int64_t floor(int32_t s) const { return floor_[at(s)]; }
   int64_t rest(int32_t s) const { return rest_[at(s)]; }
+  int64_t slack(int32_t s) const { return capacity_ - floor_[at(s)] - rest_[at(s)]; }
   int64_t lowest(uint32_t i) const { return lowest_[i]; }
-  bool placed(uint32_t i) const { return placed_[i]; }
-  const std::vector<uint32_t>& alive(int32_t s) const { return alive_[at(s)]; }
-  // Unplaced buffers that are alive in s and s + 1.
-  int32_t crossing(int32_t s) const { return crossing_[at(s)]; }
+  const AliveLists& alive() const { return alive_; }
+  // How often the capacity couldn't be kept in s.
+  int64_t failures(int32_t s) const { return failures_[at(s)]; }
 
   // Each returns false if the capacity can't be kept; the change is then incomplete: undo it.
   bool start();
@@ -37,7 +42,7 @@ class Floors {
 
   size_t changes() const { return trail_.size(); }
   void undo_to(size_t changes);  // except place: then take_back the same, latest first
-  void take_back(uint32_t i);
+  void take_back(uint32_t i) { alive_.take_back(i); }
 
   int64_t work = 0;  // elementary operations done
 
@@ -46,20 +51,26 @@ class Floors {
     int64_t* where;
     int64_t before;
   };
+  static constexpr int64_t infinite = std::numeric_limits<int64_t>::max();
   static size_t at(int32_t section) { return static_cast<size_t>(section); }
   void set(int64_t& where, int64_t value);
   void mark(int32_t s);
+  void mark_border(int32_t s);  // between s and s + 1
   void raise(uint32_t i, int64_t lowest);
   bool settle();
   bool settle_section(int32_t s);
+  bool fits_late(int32_t s);
+  bool settle_border(int32_t s);
+  bool sums_of(AliveLists::List list, int64_t base, std::vector<int64_t>& sums);
 
   const OffsetProblem& p_;
   const int64_t capacity_;
-  std::vector<int64_t> floor_, rest_, lowest_;
-  std::vector<uint8_t> placed_, marked_;
-  std::vector<int32_t> crossing_, queue_;  // the queue: sections marked
-  std::vector<std::vector<uint32_t>> alive_;
-  std::vector<std::pair<int64_t, uint32_t>> by_lowest_;
+  AliveLists alive_;
+  std::vector<int64_t> floor_, rest_, lowest_, failures_;
+  std::vector<uint8_t> marked_, marked_border_;
+  std::vector<int32_t> queue_, borders_;  // sections and borders that are marked
+  std::vector<std::pair<int64_t, uint32_t>> late_;
+  std::vector<int64_t> ends_, begins_;  // sums
   std::vector<Change> trail_;
 };
 

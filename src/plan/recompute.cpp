@@ -12,13 +12,15 @@ namespace cleave::plan {
 namespace {
 
 constexpr int cuts_of_small = 16, cuts_of_large = 8;  // of an order
+constexpr size_t continued = 2;                       // starts
 
 bool better(const FoundSequence& a, const FoundSequence& b) {
   if (a.met != b.met) return a.met;
   return a.met ? a.time < b.time : a.peak < b.peak;
 }
 
-// Searches orders without copies first, then with copies from each start, then from the best.
+// Searches orders without copies first, then with copies from each start, then from the best two,
+// then from the best.
 class Planner {
  public:
   Planner(const TaskGraph& graph, int64_t limit, uint64_t seed, int64_t moves, int64_t min_time)
@@ -29,14 +31,22 @@ class Planner {
     std::vector<std::vector<TaskId>> starts(seeds.begin(), seeds.end());
     for (const std::vector<TaskId>& order : orders) {
       add_starts(order, starts);
-      const FoundSequence f = search(order, moves_ * 3 / 8 / static_cast<int64_t>(orders.size()),
-                                     SearchKind::order_only);
+      const FoundSequence f =
+          search(order, moves_ / 4 / static_cast<int64_t>(orders.size()), SearchKind::order_only);
       if (done()) return best_;
       if (!is_large(graph_.size())) add_starts(f.tasks, starts);
     }
-    const int64_t each = moves_ * 3 / 8 / static_cast<int64_t>(starts.size());
+    // Each start is tried briefly; most of the moves go to the best of what they lead to.
+    std::vector<FoundSequence> tried;
+    const int64_t each = moves_ / 6 / static_cast<int64_t>(starts.size());
     for (const auto& start : starts) {
-      search(start, each, SearchKind::wide);
+      tried.push_back(search(start, each, SearchKind::wide));
+      if (done()) return best_;
+    }
+    std::stable_sort(tried.begin(), tried.end(), better);
+    if (tried.size() > continued) tried.resize(continued);
+    for (const FoundSequence& t : tried) {
+      search(t.tasks, moves_ / 3 / static_cast<int64_t>(tried.size()), SearchKind::wide);
       if (done()) return best_;
     }
     for (int again = 0; again < 3 && !done(); ++again) {
@@ -91,7 +101,8 @@ void plan_exactly(const TaskGraph& graph, int64_t limit, RecomputePlan& plan) {
 
 int64_t recompute_moves(size_t tasks) {
   const auto n = static_cast<double>(std::max<size_t>(tasks, 1));
-  return static_cast<int64_t>(std::min(3e6, 1e5 + 12 * n + 1.3e14 / (n * n * n)));
+  const double most = std::max(3e6, 3000 * n);
+  return static_cast<int64_t>(std::min(most, 1e5 + 12 * n + 4.8e16 / (n * n * n)));
 }
 
 FoundSequence find_recompute(const TaskGraph& graph, std::span<const std::vector<TaskId>> orders,

@@ -48,8 +48,8 @@ Result<RecomputePlan> plan_recompute(const TaskGraph& graph, std::span<const Tas
 FoundSequence find_recompute(const TaskGraph& graph, std::span<const std::vector<TaskId>> orders,
                              int64_t limit, const RecomputeOptions& options);
 
-// The default number of moves, for n tasks: 100,000 + 12 n, and 1.3e14 / n^3 more for small graphs;
-// at most 3,000,000.
+// The default number of moves, for n tasks: 100,000 + 12 n, and 4.8e16 / n^3 more for small graphs;
+// at most 3,000,000, from 1,000 tasks on 3,000 n: 6,000,000 for 2,000, two to four seconds.
 int64_t recompute_moves(size_t tasks);
 
 }  // namespace cleave::plan
