@@ -42,6 +42,20 @@ std::string rules_of(const Pass& pass) {
   return out;
 }
 
+void write_settings() {
+  fmt::print(
+      "\n## Settings\n\nNumbers that follow a pass's name where it is asked for: "
+      "`passes_on=batch_linear:min_fuse_set_size:2`,\n`cleave opt G.clv --pass "
+      "batch_linear:min_fuse_set_size:2`.\n\n| pass | setting | default | at least | what it is "
+      "|\n|---|---|---|---|---|\n");
+  for (const PassRow& row : pass_table()) {
+    const Pass pass = row.pass();
+    if (row.again) continue;
+    for (const PassSetting& s : pass.settings)
+      fmt::print("| {} | {} | {} | {} | {} |\n", pass.name, s.name, s.value, s.least, s.what);
+  }
+}
+
 void write() {
   fmt::print("{}", head);
   for (const PassStage stage : pass_stages) {
@@ -56,6 +70,7 @@ void write() {
                  rules_of(pass), row.why, row.assumes);
     }
   }
+  write_settings();
 }
 
 }  // namespace
