@@ -1,5 +1,4 @@
 // Thousands of cuts of a join, and of their gradients: no pass gives up.
-// tests: pre_grad/cancel_joins.cpp pre_grad/merge_pieces.cpp decomposed/join_pads.cpp
 #include <gtest/gtest.h>
 
 #include "pass/pipeline.h"
@@ -19,7 +18,7 @@ std::string numbered(const char* name, int count) {
   return out;
 }
 
-std::string graph(const std::string& placeholders, const std::string& calls,
+std::string text_of(const std::string& placeholders, const std::string& calls,
                   const std::string& results) {
   return fmt::format("graph @g({}) {{\n{}  return {}\n}}\n", placeholders, calls, results);
 }
@@ -31,12 +30,12 @@ std::string placeholders(const char* type) {
   return out;
 }
 
-struct Done {
+struct Rewritten {
   Graph graph;
   int64_t matches;
 };
 
-Done done(const char* pass, const std::string& text) {
+Rewritten rewritten_by(const char* pass, const std::string& text) {
   Graph g = test::parsed(text);
   const CompilePass report = value_or_throw(run_pass(value_or_throw(find_pass(pass)), g, core(), {}));
   return {std::move(g), report.matches};
@@ -46,7 +45,7 @@ TEST(ManyPieces, slices_of_a_cat_are_its_items) {
   std::string calls = fmt::format("  %c = cat([{}]; dim=0)\n", numbered("x", many));
   for (int k = 0; k < many; ++k)
     calls += fmt::format("  %s{} = slice(%c; dim=0, start={}, end={})\n", k, 3 * k + k % 2, 3 * k + 3);
-  const Done d = done("cancel_joins", graph(placeholders("f32[3]"), calls, numbered("s", many)));
+  const Rewritten d = rewritten_by("cancel_joins", text_of(placeholders("f32[3]"), calls, numbered("s", many)));
   EXPECT_EQ(d.matches, many);
   EXPECT_EQ(d.graph.node_count(), many / 2u);  // every second one is a whole item
 }
@@ -55,7 +54,7 @@ TEST(ManyPieces, selects_of_a_stack_are_its_items) {
   std::string calls = fmt::format("  %c = stack([{}]; dim=0)\n", numbered("x", many));
   for (int k = 0; k < many; ++k)
     calls += fmt::format("  %s{} = select(%c; dim=0, index={})\n", k, many - 1 - k);
-  const Done d = done("cancel_joins", graph(placeholders("f32[3]"), calls, numbered("s", many)));
+  const Rewritten d = rewritten_by("cancel_joins", text_of(placeholders("f32[3]"), calls, numbered("s", many)));
   EXPECT_EQ(d.matches, many);
   ASSERT_EQ(d.graph.node_count(), 0u);
   for (int k = 0; k < many; ++k)
@@ -67,8 +66,8 @@ TEST(ManyPieces, slices_that_are_joined_are_their_whole) {
   for (int k = 0; k < many; ++k)
     calls += fmt::format("  %s{} = slice(%x; dim=0, start={}, end={})\n", k, 2 * k, 2 * k + 2);
   calls += fmt::format("  %c = cat([{}]; dim=0)\n  %y = sin(%c)\n", numbered("s", many));
-  const Done d =
-      done("merge_pieces", graph(fmt::format("%x: input f32[{}]", 2 * many), calls, "%y"));
+  const Rewritten d =
+      rewritten_by("merge_pieces", text_of(fmt::format("%x: input f32[{}]", 2 * many), calls, "%y"));
   EXPECT_EQ(d.matches, 1);
   EXPECT_EQ(d.graph.node_count(), 1u);
 }
@@ -82,9 +81,9 @@ TEST(ManyPieces, a_sum_of_pads_is_a_cat) {
   for (int k = 1; k < many; ++k)
     calls += fmt::format("  %a{} = add(%{}{}, %p{})\n", k, k == 1 ? "p" : "a", k - 1, k);
   calls += fmt::format("  %y = add(%a{}, %z)\n", many - 1);
-  const Done d = done(
+  const Rewritten d = rewritten_by(
       "join_pads",
-      graph(placeholders("f32[3]") + fmt::format(", %z: input f32[{}]", 3 * many), calls, "%y"));
+      text_of(placeholders("f32[3]") + fmt::format(", %z: input f32[{}]", 3 * many), calls, "%y"));
   EXPECT_EQ(d.matches, 1);
   EXPECT_EQ(d.graph.node_count(), 2u);
 }

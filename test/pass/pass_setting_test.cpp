@@ -1,5 +1,5 @@
 // Settings of passes: how they are given, and the groups that batch passes form by them.
-// tests: pass_setting.cpp pre_grad/batch.cpp
+// tests: pass_setting.cpp
 #include "pass/pass_setting.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ std::string activations(int count, int joined = 0) {
 }
 
 // Matches and calls of the pass that the text names.
-CompilePass done(const std::string& pass, const std::string& text) {
+CompilePass report_of(const std::string& pass, const std::string& text) {
   Graph g = test::parsed(text);
   const Pass p = value_or_throw(find_pass(pass));
   return value_or_throw(run_pass(p, g, core(), {}));
@@ -41,13 +41,13 @@ std::string error_of(const std::string& text) {
 }
 
 TEST(PassSetting, sizes_of_groups) {
-  EXPECT_EQ(done("batch_activation", activations(4)).matches, 0);
-  EXPECT_EQ(done("batch_activation", activations(5)).matches, 1);
-  EXPECT_EQ(done("batch_activation:min_fuse_set_size:4", activations(4)).matches, 1);
-  const CompilePass two = done("batch_activation:max_fuse_set_size:3:min_fuse_set_size:2", activations(7));
+  EXPECT_EQ(report_of("batch_activation", activations(4)).matches, 0);
+  EXPECT_EQ(report_of("batch_activation", activations(5)).matches, 1);
+  EXPECT_EQ(report_of("batch_activation:min_fuse_set_size:4", activations(4)).matches, 1);
+  const CompilePass two = report_of("batch_activation:max_fuse_set_size:3:min_fuse_set_size:2", activations(7));
   EXPECT_EQ(two.matches, 2);
   EXPECT_EQ(two.nodes, 6);
-  const CompilePass rest = done("batch_activation:max_fuse_set_size:4:min_fuse_set_size:2", activations(7));
+  const CompilePass rest = report_of("batch_activation:max_fuse_set_size:4:min_fuse_set_size:2", activations(7));
   EXPECT_EQ(rest.matches, 2);
   EXPECT_EQ(rest.nodes, 7);
 }
@@ -56,7 +56,7 @@ TEST(PassSetting, sizes_of_groups) {
 TEST(PassSetting, search_depth_is_from_one_reader) {
   const std::string text = activations(8, 6);
   const auto nodes = [&](int depth) {
-    return done(fmt::format("batch_activation:min_fuse_set_size:2:max_fuse_search_depth:{}", depth), text).nodes;
+    return report_of(fmt::format("batch_activation:min_fuse_set_size:2:max_fuse_search_depth:{}", depth), text).nodes;
   };
   EXPECT_EQ(nodes(0), 8);
   EXPECT_EQ(nodes(1), 2);  // s1 reads two; each other add reads one and a sum
@@ -72,10 +72,10 @@ TEST(PassSetting, users_and_parents) {
       "  %5 = exp(%1)\n  %6 = sin(%2)\n  %7 = exp(%3)\n  %8 = sin(%4)\n"
       "  return %5, %6, %7, %8\n}\n";
   const std::string pairs = "batch_activation:min_fuse_set_size:2";
-  EXPECT_EQ(done(pairs, text).matches, 1);
-  EXPECT_EQ(done(pairs + ":fuse_nodes_with_same_users:1", text).matches, 2);
-  EXPECT_EQ(done(pairs + ":fuse_nodes_with_same_parent:1", text).matches, 2);
-  EXPECT_EQ(done(pairs + ":fuse_nodes_with_same_users:1:fuse_nodes_with_same_parent:1", text).matches, 0);
+  EXPECT_EQ(report_of(pairs, text).matches, 1);
+  EXPECT_EQ(report_of(pairs + ":fuse_nodes_with_same_users:1", text).matches, 2);
+  EXPECT_EQ(report_of(pairs + ":fuse_nodes_with_same_parent:1", text).matches, 2);
+  EXPECT_EQ(report_of(pairs + ":fuse_nodes_with_same_users:1:fuse_nodes_with_same_parent:1", text).matches, 0);
 }
 
 TEST(PassSetting, wrong_ones_are_refused) {
@@ -118,8 +118,8 @@ TEST(PassSetting, results_and_gradients_form_no_group) {
   const std::string text = fmt::format(
       "graph @joint({}) {{\n{}  %a = add(%y0, %y1)\n  %b = add(%a, %y2)\n{}  return %b{}\n}}\n", inputs,
       forward, backward, grads);
-  EXPECT_EQ(done("batch_pointwise_post_grad:min_fuse_set_size:4", text).matches, 0);
-  EXPECT_EQ(done("batch_pointwise_post_grad:min_fuse_set_size:3", text).matches, 3);
+  EXPECT_EQ(report_of("batch_pointwise_post_grad:min_fuse_set_size:4", text).matches, 0);
+  EXPECT_EQ(report_of("batch_pointwise_post_grad:min_fuse_set_size:3", text).matches, 3);
 }
 
 }  // namespace
