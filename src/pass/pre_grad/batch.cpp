@@ -233,7 +233,7 @@ Pass batch_pass(std::string name, std::string summary, BatchKind kind, bool roun
   Pass pass{.name = std::move(name), .summary = std::move(summary), .rounds = rounds};
   pass.settings = {
       {"min_fuse_set_size", 5, 2, "calls of a group, at least"},
-      {"max_fuse_set_size", 300, 2, "calls of a group, at most"},
+      {"max_fuse_set_size", 300, 2, "calls of a group, at most; groups of one shape form another"},
       {"max_fuse_search_depth", 0, 0, "of calls above one reader; 0: calls anywhere"},
       {"fuse_nodes_with_same_users", 0, 0, "1: calls that equal operators read"},
       {"fuse_nodes_with_same_parent", 0, 0, "1: calls whose operands are views of one value"}};
