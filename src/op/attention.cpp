@@ -158,14 +158,12 @@ Values efficient_backward(Builder& b, const GradView& op, const Inner& in, Value
   return b.call(
       "_scaled_dot_product_efficient_attention_backward",
       {g, x[0], x[1], x[2],
-       wants_mask
-           ? whole_mask(b, x[3], rank_four(s.with(s.rows, s.columns)), call_of(op).work())
-           : x[3],
+       wants_mask ? whole_mask(b, x[3], rank_four(s.with(s.rows, s.columns)), call_of(op).work())
+                  : x[3],
        y[0], in.drops ? y[1] : padded_sums(b, y[1]), in.drops ? y[2] : zero,
        in.drops ? y[3] : zero},
       {{"dropout_p", op.float_attr("dropout_p")},
-       {"grad_input_mask",
-        std::vector<bool>{op.needs(0), op.needs(1), op.needs(2), wants_mask}},
+       {"grad_input_mask", std::vector<bool>{op.needs(0), op.needs(1), op.needs(2), wants_mask}},
        {"is_causal", op.bool_attr("is_causal")},
        {"scale", op.attr("scale")},
        {"stream", op.attr("stream")}});
@@ -180,14 +178,13 @@ Values grad(Builder& b, const GradView& op) {
   const Values &x = in.operands, &y = in.results;
   const ValueId g = viewed(b, op.dout(0), b.type(y[0]).shape);
   const bool wants_mask = op.has(mask_operand) && op.needs(mask_operand);
-  const Values grads =
-      in.drops || wants_mask
-          ? efficient_backward(b, op, in, g)
-          : b.call("_scaled_dot_product_flash_attention_for_cpu_backward",
-                   {g, x[0], x[1], x[2], y[0], y[1], x[3]},
-                   {{"dropout_p", 0.0},
-                    {"is_causal", op.bool_attr("is_causal")},
-                    {"scale", op.attr("scale")}});
+  const Values grads = in.drops || wants_mask
+                           ? efficient_backward(b, op, in, g)
+                           : b.call("_scaled_dot_product_flash_attention_for_cpu_backward",
+                                    {g, x[0], x[1], x[2], y[0], y[1], x[3]},
+                                    {{"dropout_p", 0.0},
+                                     {"is_causal", op.bool_attr("is_causal")},
+                                     {"scale", op.attr("scale")}});
   for (int k = 0; k < 3 && b.status().ok(); ++k) {
     if (!op.needs(k)) continue;
     d[k] = b.sum_to(viewed(b, grads[k], own_shape(in.shape, op, k)), op.in_type(k).shape);

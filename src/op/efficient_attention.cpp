@@ -123,9 +123,8 @@ Values without_dropout(Builder& b, const OpView& op) {
   if (y.size() != 2) return Values(4);
   const Type& sums = op.out_type(1);
   return {y[0],
-          op.bool_attr("compute_log_sumexp")
-              ? padded_sums(b, y[1])
-              : b.full(sums.shape, 0.0, sums.dtype),
+          op.bool_attr("compute_log_sumexp") ? padded_sums(b, y[1])
+                                             : b.full(sums.shape, 0.0, sums.dtype),
           b.full({}, 0, DType::i64), b.full({}, 0, DType::i64)};
 }
 
@@ -155,8 +154,8 @@ std::optional<loop::LibraryForm> form(const OpView& op) {
 void add_sums_grad(Builder& b, const GradView& op, Values& d) {
   const AttentionView call = call_of(op);
   const Dim rows = op.out_type(0).shape[2];
-  const Values by_sums = sums_grad(b, call, without_padding(b, op.out(1), rows),
-                                   without_padding(b, op.dout(1), rows));
+  const Values by_sums =
+      sums_grad(b, call, without_padding(b, op.out(1), rows), without_padding(b, op.dout(1), rows));
   for (const size_t k : {0, 1})
     if (op.needs(static_cast<int>(k))) d[k] = by_sums[k];
   if (!op.has(bias_operand) || !op.needs(bias_operand)) return;

@@ -121,9 +121,7 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
 }
 
 // [n,rows,columns], n: batch and heads in one.
-Shape flat_scores(const AttentionShape& s) {
-  return {s.batch[0] * s.batch[1], s.rows, s.columns};
-}
+Shape flat_scores(const AttentionShape& s) { return {s.batch[0] * s.batch[1], s.rows, s.columns}; }
 
 ValueId flipped(Builder& b, ValueId x) { return b.permute(x, {0, 2, 1}); }
 

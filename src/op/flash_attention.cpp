@@ -202,13 +202,13 @@ Values grad(Builder& b, const GradView& op) {
     if (wants_mask) d[3] = of_mask(by_sums[2]);
   }
   if (op.dout(0).is_none()) return d;
-  Values grads = wants_mask
-                     ? grads_with_mask(b, op)
-                     : b.call(op.name() + "_backward",
-                              {op.dout(0), op.in(0), op.in(1), op.in(2), op.out(0), op.out(1), mask},
-                              {{"dropout_p", op.float_attr("dropout_p")},
-                               {"is_causal", op.bool_attr("is_causal")},
-                               {"scale", op.attr("scale")}});
+  Values grads =
+      wants_mask ? grads_with_mask(b, op)
+                 : b.call(op.name() + "_backward",
+                          {op.dout(0), op.in(0), op.in(1), op.in(2), op.out(0), op.out(1), mask},
+                          {{"dropout_p", op.float_attr("dropout_p")},
+                           {"is_causal", op.bool_attr("is_causal")},
+                           {"scale", op.attr("scale")}});
   if (wants_mask && grads.size() == 4) grads[3] = of_mask(grads[3]);
   for (size_t k = 0; k < grads.size(); ++k)
     if (op.needs(static_cast<int>(k))) d[k] = d[k].valid() ? b.add(d[k], grads[k]) : grads[k];

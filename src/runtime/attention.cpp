@@ -215,8 +215,8 @@ void AttentionGradient::add_dmask(long index, int64_t batch, const AttentionBack
   const bool is_first = batch < dmask_batches, is_last = batch + 1 == f.batch;
   for (int64_t g = 0; g < f.key_group; ++g)
     for (int64_t i = 0; i < f.rows; ++i, sums += columns) {
-      float* row = at.dmask + (index % key_heads * f.key_group + g) * s.head + i * s.row +
-                   first * s.column;
+      float* row =
+          at.dmask + (index % key_heads * f.key_group + g) * s.head + i * s.row + first * s.column;
       for (int64_t k = 0; k < columns; ++k) {
         sums[k] = (is_first ? 0 : sums[k]) + row[k * s.column];
         if (is_last) row[k * s.column] = static_cast<float>(sums[k]);

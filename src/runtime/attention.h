@@ -62,7 +62,7 @@ class AttentionGradient final : public LibraryFunction {
  private:
   AttentionGradient(const AttentionBackwardSpec& spec, const AttentionKernel& kernel);
   long lanes() const;
-  long turns() const;  // pieces that run one after the other: one, or as many as batches
+  long turns() const;             // pieces that run one after the other: one, or as many as batches
   int64_t partial_bytes() const;  // of one piece; 0 if each head is one piece
   int64_t dmask_bytes() const;    // of a lane's sums in f64; 0 for few batches
   void run_turns(long index, const AttentionBackward& at, void* lane, char* partials,

@@ -160,8 +160,8 @@ class BackwardBlock {
                    int64_t visible, const float* dscores) {
     if (!spec_.wants_dmask) return;
     const HeadStrides& at = spec_.dmask;
-    float* to = head_of<float>(at_.dmask, at, columns_.batch, head(g)) + query * at.row +
-                key * at.column;
+    float* to =
+        head_of<float>(at_.dmask, at, columns_.batch, head(g)) + query * at.row + key * at.column;
     const bool adds = spec_.sums_dmask() && columns_.batch % dmask_batches != 0;
     for (int64_t q = 0; q < queries; ++q, to += at.row) {
       const float* from = dscores + q;

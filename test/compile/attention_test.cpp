@@ -31,7 +31,8 @@ std::string text(const std::string& dtype, const std::string& call) {
 
 const std::string plain = "%q, %k, %w; is_causal=true", masked = "%q, %k, %w, %m",
                   dropped = "%q, %k, %w, none, %rng; dropout_p=0.3, stream=2",
-            trained = "%q, %k, %w, %n", both = "%q, %k, %w, %n, %rng; dropout_p=0.3, stream=2";
+                  trained = "%q, %k, %w, %n",
+                  both = "%q, %k, %w, %n, %rng; dropout_p=0.3, stream=2";
 
 Graph joint_of(const std::string& dtype, const std::string& call) {
   return value_or_throw(make_joint(test::parsed(text(dtype, call)), test::core()));

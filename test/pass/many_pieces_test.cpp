@@ -19,7 +19,7 @@ std::string numbered(const char* name, int count) {
 }
 
 std::string text_of(const std::string& placeholders, const std::string& calls,
-                  const std::string& results) {
+                    const std::string& results) {
   return fmt::format("graph @g({}) {{\n{}  return {}\n}}\n", placeholders, calls, results);
 }
 
@@ -37,15 +37,18 @@ struct Rewritten {
 
 Rewritten rewritten_by(const char* pass, const std::string& text) {
   Graph g = test::parsed(text);
-  const CompilePass report = value_or_throw(run_pass(value_or_throw(find_pass(pass)), g, core(), {}));
+  const CompilePass report =
+      value_or_throw(run_pass(value_or_throw(find_pass(pass)), g, core(), {}));
   return {std::move(g), report.matches};
 }
 
 TEST(ManyPieces, slices_of_a_cat_are_its_items) {
   std::string calls = fmt::format("  %c = cat([{}]; dim=0)\n", numbered("x", many));
   for (int k = 0; k < many; ++k)
-    calls += fmt::format("  %s{} = slice(%c; dim=0, start={}, end={})\n", k, 3 * k + k % 2, 3 * k + 3);
-  const Rewritten d = rewritten_by("cancel_joins", text_of(placeholders("f32[3]"), calls, numbered("s", many)));
+    calls +=
+        fmt::format("  %s{} = slice(%c; dim=0, start={}, end={})\n", k, 3 * k + k % 2, 3 * k + 3);
+  const Rewritten d =
+      rewritten_by("cancel_joins", text_of(placeholders("f32[3]"), calls, numbered("s", many)));
   EXPECT_EQ(d.matches, many);
   EXPECT_EQ(d.graph.node_count(), many / 2u);  // every second one is a whole item
 }
@@ -54,7 +57,8 @@ TEST(ManyPieces, selects_of_a_stack_are_its_items) {
   std::string calls = fmt::format("  %c = stack([{}]; dim=0)\n", numbered("x", many));
   for (int k = 0; k < many; ++k)
     calls += fmt::format("  %s{} = select(%c; dim=0, index={})\n", k, many - 1 - k);
-  const Rewritten d = rewritten_by("cancel_joins", text_of(placeholders("f32[3]"), calls, numbered("s", many)));
+  const Rewritten d =
+      rewritten_by("cancel_joins", text_of(placeholders("f32[3]"), calls, numbered("s", many)));
   EXPECT_EQ(d.matches, many);
   ASSERT_EQ(d.graph.node_count(), 0u);
   for (int k = 0; k < many; ++k)
@@ -66,8 +70,8 @@ TEST(ManyPieces, slices_that_are_joined_are_their_whole) {
   for (int k = 0; k < many; ++k)
     calls += fmt::format("  %s{} = slice(%x; dim=0, start={}, end={})\n", k, 2 * k, 2 * k + 2);
   calls += fmt::format("  %c = cat([{}]; dim=0)\n  %y = sin(%c)\n", numbered("s", many));
-  const Rewritten d =
-      rewritten_by("merge_pieces", text_of(fmt::format("%x: input f32[{}]", 2 * many), calls, "%y"));
+  const Rewritten d = rewritten_by(
+      "merge_pieces", text_of(fmt::format("%x: input f32[{}]", 2 * many), calls, "%y"));
   EXPECT_EQ(d.matches, 1);
   EXPECT_EQ(d.graph.node_count(), 1u);
 }

@@ -21,7 +21,8 @@ std::string activations(int count, int joined = 0) {
     results += fmt::format("{}%z{}", k == 0 ? "" : ", ", k);
   }
   for (int k = 1; k < joined; ++k)
-    calls += fmt::format("  %s{} = add(%{}, %y{})\n", k, k == 1 ? "y0" : fmt::format("s{}", k - 1), k);
+    calls +=
+        fmt::format("  %s{} = add(%{}, %y{})\n", k, k == 1 ? "y0" : fmt::format("s{}", k - 1), k);
   if (joined > 1) results += fmt::format(", %s{}", joined - 1);
   return fmt::format("graph @main({}) {{\n{}  return {}\n}}\n", inputs, calls, results);
 }
@@ -52,7 +53,8 @@ TEST(PassSetting, sizes_of_groups) {
   EXPECT_EQ(
       report_of("batch_activation:max_fuse_set_size:3:min_fuse_set_size:2", activations(7)).matches,
       3);
-  const CompilePass rest = report_of("batch_activation:max_fuse_set_size:4:min_fuse_set_size:2", activations(7));
+  const CompilePass rest =
+      report_of("batch_activation:max_fuse_set_size:4:min_fuse_set_size:2", activations(7));
   EXPECT_EQ(rest.matches, 2);
   EXPECT_EQ(rest.nodes, 7);
 }
@@ -61,7 +63,10 @@ TEST(PassSetting, sizes_of_groups) {
 TEST(PassSetting, search_depth_is_from_one_reader) {
   const std::string text = activations(8, 6);
   const auto nodes = [&](int depth) {
-    return report_of(fmt::format("batch_activation:min_fuse_set_size:2:max_fuse_search_depth:{}", depth), text).nodes;
+    return report_of(
+               fmt::format("batch_activation:min_fuse_set_size:2:max_fuse_search_depth:{}", depth),
+               text)
+        .nodes;
   };
   EXPECT_EQ(nodes(0), 8);
   EXPECT_EQ(nodes(1), 2);  // s1 reads two; each other add reads one and a sum
@@ -81,7 +86,9 @@ TEST(PassSetting, users_and_parents) {
   // Those that exp reads, those that sin reads, and both groups, which unbind reads.
   EXPECT_EQ(report_of(pairs + ":fuse_nodes_with_same_users:1", text).matches, 3);
   EXPECT_EQ(report_of(pairs + ":fuse_nodes_with_same_parent:1", text).matches, 2);
-  EXPECT_EQ(report_of(pairs + ":fuse_nodes_with_same_users:1:fuse_nodes_with_same_parent:1", text).matches, 0);
+  EXPECT_EQ(report_of(pairs + ":fuse_nodes_with_same_users:1:fuse_nodes_with_same_parent:1", text)
+                .matches,
+            0);
 }
 
 TEST(PassSetting, wrong_ones_are_refused) {
@@ -91,21 +98,26 @@ TEST(PassSetting, wrong_ones_are_refused) {
             "fuse_nodes_with_same_parent");
   EXPECT_EQ(error_of("fold_view:size:3"), "pass fold_view has no setting 'size'; it has none");
   for (const std::string number : {"1", "", "x", "3x", "99999999999999999999"})
-    EXPECT_EQ(error_of("batch_activation:min_fuse_set_size:" + number),
-              fmt::format("pass batch_activation: min_fuse_set_size is '{}', expected an integer of "
-                          "at least 2",
-                          number));
+    EXPECT_EQ(
+        error_of("batch_activation:min_fuse_set_size:" + number),
+        fmt::format("pass batch_activation: min_fuse_set_size is '{}', expected an integer of "
+                    "at least 2",
+                    number));
   Graph g = test::parsed(activations(2));
-  const auto of = run_stage(PassStage::pre_grad, g, core(), {.passes_off = {"batch_activation:min_fuse_set_size:2"}});
+  const auto of = run_stage(PassStage::pre_grad, g, core(),
+                            {.passes_off = {"batch_activation:min_fuse_set_size:2"}});
   ASSERT_FALSE(of.ok());
-  EXPECT_EQ(of.failure().message, "passes_off: batch_activation:min_fuse_set_size:2: expected a pass without settings");
+  EXPECT_EQ(of.failure().message,
+            "passes_off: batch_activation:min_fuse_set_size:2: expected a pass without settings");
 }
 
 TEST(PassSetting, passes_on_takes_them) {
-  for (const auto& [text, matches] : {std::pair("batch_activation", 0), {"batch_activation:min_fuse_set_size:2", 1}}) {
+  for (const auto& [text, matches] :
+       {std::pair("batch_activation", 0), {"batch_activation:min_fuse_set_size:2", 1}}) {
     Graph g = test::parsed(activations(3));
     int64_t got = -1;
-    for (const CompilePass& p : value_or_throw(run_stage(PassStage::pre_grad, g, core(), {.passes_on = {text}})))
+    for (const CompilePass& p :
+         value_or_throw(run_stage(PassStage::pre_grad, g, core(), {.passes_on = {text}})))
       if (p.name == "batch_activation") got = p.matches;
     EXPECT_EQ(got, matches) << text;
   }
@@ -122,8 +134,8 @@ TEST(PassSetting, results_and_gradients_form_no_group) {
     grads += fmt::format(", %g{} -> grad %x{}", k, k);
   }
   const std::string text = fmt::format(
-      "graph @joint({}) {{\n{}  %a = add(%y0, %y1)\n  %b = add(%a, %y2)\n{}  return %b{}\n}}\n", inputs,
-      forward, backward, grads);
+      "graph @joint({}) {{\n{}  %a = add(%y0, %y1)\n  %b = add(%a, %y2)\n{}  return %b{}\n}}\n",
+      inputs, forward, backward, grads);
   EXPECT_EQ(report_of("batch_pointwise_post_grad:min_fuse_set_size:4", text).matches, 0);
   EXPECT_EQ(report_of("batch_pointwise_post_grad:min_fuse_set_size:3", text).matches, 3);
 }

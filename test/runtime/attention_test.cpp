@@ -294,10 +294,10 @@ std::vector<float> run(Case& c, const AttentionKernel& kernel, Executor& executo
   EXPECT_EQ(backward->scratch_bytes() % 64, 0);
   Scratch first(forward->scratch_bytes()), second(backward->scratch_bytes());
   forward->run({in, c.out.bytes.data(), sums.data()}, first.data(), executor);
-  backward->run({in, c.out.bytes.data(), sums.data(), c.dout.bytes.data(), c.dquery.bytes.data(),
-                 c.dkey.bytes.data(), c.dvalue.bytes.data(),
-                 reinterpret_cast<float*>(c.dmask.bytes.data())},
-                second.data(), executor);
+  backward->run(
+      {in, c.out.bytes.data(), sums.data(), c.dout.bytes.data(), c.dquery.bytes.data(),
+       c.dkey.bytes.data(), c.dvalue.bytes.data(), reinterpret_cast<float*>(c.dmask.bytes.data())},
+      second.data(), executor);
   return sums;
 }
 
@@ -360,7 +360,7 @@ std::string text(const Wish& w) {
   return fmt::format("{} batch {} heads {}x{} [{}, {}] width {} {} causal {} mask {} dropout {}",
                      name_of(w.dtype), w.batch, w.key_heads, w.group, w.rows, w.columns, w.width,
                      w.value_width, w.is_causal, w.mask ? name_of(*w.mask) : "none", w.dropout_p) +
-         (w.dmask == MaskGradient::none    ? ""
+         (w.dmask == MaskGradient::none   ? ""
           : w.dmask == MaskGradient::each ? " dmask"
                                           : " dmask summed");
 }

@@ -70,8 +70,8 @@ ValueId shaped(Builder& b, ValueId v, const Shape& shape) {
 class Bucketer {
  public:
   Bucketer(Graph& graph, const OpRegistry& ops, const BucketSettings& settings)
-      : graph_(graph), ops_(ops), settings_(settings), is_returned_(returned_values(graph)), at_(positions(graph)),
-        end_(at_.size()) {}
+      : graph_(graph), ops_(ops), settings_(settings), is_returned_(returned_values(graph)),
+        at_(positions(graph)), end_(at_.size()) {}
 
   // Buckets of at least two members, with families in the order of their first calls.
   std::vector<Bucket> buckets() const {

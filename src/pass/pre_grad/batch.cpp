@@ -19,8 +19,8 @@ struct Limits {
 
 Limits limits_of(const std::vector<PassSetting>& s) {
   return {static_cast<size_t>(setting(s, "min_fuse_set_size")),
-          static_cast<size_t>(setting(s, "max_fuse_set_size")),
-          setting(s, "max_fuse_search_depth"), setting(s, "fuse_nodes_with_same_users") != 0,
+          static_cast<size_t>(setting(s, "max_fuse_set_size")), setting(s, "max_fuse_search_depth"),
+          setting(s, "fuse_nodes_with_same_users") != 0,
           setting(s, "fuse_nodes_with_same_parent") != 0};
 }
 
@@ -69,7 +69,9 @@ class CallSets {
     while (parent_[n] != n) n = parent_[n] = parent_[parent_[n]];
     return n;
   }
-  void join(uint32_t a, uint32_t b) { parent_[std::max(find(a), find(b))] = std::min(find(a), find(b)); }
+  void join(uint32_t a, uint32_t b) {
+    parent_[std::max(find(a), find(b))] = std::min(find(a), find(b));
+  }
 
  private:
   std::vector<uint32_t> parent_;
