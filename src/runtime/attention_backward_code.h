@@ -155,7 +155,7 @@ class BackwardBlock {
     }
   }
 
-  // The gradient of the mask for these queries and keys, of which the first `visible` were computed.
+  // The gradient of the mask for these queries and keys; the first `visible` keys were computed.
   void write_dmask(int64_t g, int64_t query, int64_t queries, int64_t key, int64_t keys,
                    int64_t visible, const float* dscores) {
     if (!spec_.wants_dmask) return;

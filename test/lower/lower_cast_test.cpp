@@ -1,5 +1,5 @@
-// Products whose operands are casts, each in turn: some casts are done by the product while it packs
-// the operand; the others must stay.
+// Products whose operands are casts, each in turn: some casts are done by the product while it
+// packs the operand; the others must stay.
 #include <gtest/gtest.h>
 
 #include "ir/builder.h"

@@ -11,8 +11,8 @@
 //
 // Settings are PyTorch's (fx_passes/group_batch_fusion.py):
 //
-//   min_fuse_set_size, max_fuse_set_size    5 to 300 calls in their order; more form several groups,
-//                                           and groups of one shape form a group again
+//   min_fuse_set_size, max_fuse_set_size    5 to 300 calls in their order; more form several
+//                                           groups, and groups of one shape a group again
 //   max_fuse_search_depth                   0: calls anywhere; n: those that are at most n calls
 //                                           above one reader, with none of their kind between
 //   fuse_nodes_with_same_users, _parent     1: calls that are read by equal operators; whose

@@ -102,8 +102,8 @@ Values build_pointwise(Builder& b, const Match& m) {
   return out;
 }
 
-// The call of `op` that makes the value which is cut, under the cut's tag. Its items aren't matched:
-// there may be thousands, for each of thousands of cuts.
+// The call of `op` that makes the value which is cut, under the cut's tag. Its items aren't
+// matched: there may be thousands, for each of thousands of cuts.
 const Node* cut_join(const Match& m, std::string_view op) {
   const Graph& g = m.graph();
   const NodeId n = g.value(m["join"]).def;
