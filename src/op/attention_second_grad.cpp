@@ -5,7 +5,7 @@
 //   dQ = scale T K           dK = scale T^T Q                                  dV = D^T g
 //
 // With cotangents a, b, c of dQ, dK, dV and m of dS, the gradient of the mask:
-//   T' = scale (a K^T + Q b^T) + m    P' = T' E + dropout'(g c^T)    S' = P' P    F' = dropout'(T' P)
+//   T' = scale (a K^T + Q b^T) + m   P' = T' E + dropout'(g c^T)   S' = P' P   F' = dropout'(T' P)
 //   Q' = scale (T b + S' K)       K' = scale (T^T a + S'^T Q)    V' = F'^T g
 //   g' = D c + F' V - sum(T' P) y        y' = -sum(T' P) g       sums' = -sum(S')
 #include "op/attention.h"

@@ -6,8 +6,8 @@
 //
 // The backward isn't written as a pattern: the recognized forward is extracted as a graph of its
 // own; it and its replacement are differentiated, and the two joint graphs form the rule. Equal
-// layers have equal graphs, so they share a rule. Where a mask is added there is a second rule, with
-// the mask's gradient; it fits where the scores' gradient has another reader, which the first
+// layers have equal graphs, so they share a rule. Where a mask is added there is a second rule,
+// with the mask's gradient; it fits where the scores' gradient has another reader, which the first
 // refuses. NaN of entirely masked rows become zeros.
 #include <algorithm>
 #include <set>

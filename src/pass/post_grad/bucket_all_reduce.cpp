@@ -17,8 +17,8 @@
 // isn't merged into a bucket that becomes ready only after one of the call's users, so that users
 // aren't delayed.
 //
-// With the setting `coalesce`, a bucket is one all_reduce_coalesced: without copies, but for backends
-// a message for each operand.
+// With the setting `coalesce`, a bucket is one all_reduce_coalesced: without copies, but for
+// backends a message for each operand.
 //
 // The merged call comes after its last operand, its wait before the first user. The plan depends
 // only on the graph, so it is the same on all ranks. Each element is the same sum as before.
