@@ -1,4 +1,5 @@
 // write_passes > doc/passes.md: the passes, from the table and their entries alone.
+#include <algorithm>
 #include <cstdio>
 #include <set>
 
@@ -42,6 +43,35 @@ std::string rules_of(const Pass& pass) {
   return out;
 }
 
+// The lines of a table of settings, and the passes that have them, in the passes' order.
+std::vector<std::pair<std::vector<std::string>, std::string>> passes_by_settings() {
+  std::vector<std::pair<std::vector<std::string>, std::string>> out;
+  for (const PassRow& row : pass_table()) {
+    const Pass pass = row.pass();
+    if (row.again || pass.settings.empty()) continue;
+    std::vector<std::string> lines;
+    for (const PassSetting& s : pass.settings)
+      lines.push_back(fmt::format(" {} | {} | {} | {} |", s.name, s.value, s.least, s.what));
+    const auto same = std::ranges::find(out, lines, [](const auto& entry) { return entry.first; });
+    if (same == out.end())
+      out.emplace_back(std::move(lines), pass.name);
+    else
+      same->second += ", " + pass.name;
+  }
+  return out;
+}
+
+void write_settings() {
+  fmt::print(
+      "\n## Settings\n\nNumbers that follow a pass's name where it is asked for: "
+      "`passes_on=batch_linear:min_fuse_set_size:2`,\n`cleave opt G.clv --pass "
+      "batch_linear:min_fuse_set_size:2`.\n\n| pass | setting | default | at least | what it is "
+      "|\n|---|---|---|---|---|\n");
+  for (const auto& [settings, passes] : passes_by_settings())
+    for (const std::string& line : settings)
+      fmt::print("| {} |{}\n", &line == &settings[0] ? passes : "", line);
+}
+
 void write() {
   fmt::print("{}", head);
   for (const PassStage stage : pass_stages) {
@@ -56,6 +86,7 @@ void write() {
                  rules_of(pass), row.why, row.assumes);
     }
   }
+  write_settings();
 }
 
 }  // namespace

@@ -142,7 +142,7 @@ Result<std::vector<CompilePass>> run_passes(const Options& o, Graph& g, const Op
     CLEAVE_TRY(const Pass pass, find_pass(name));
     CLEAVE_TRY(CompilePass report, run_pass(pass, g, ops, options, times));
     reports.push_back(std::move(report));
-    CLEAVE_CHECK(pictures.after(name, g));
+    CLEAVE_CHECK(pictures.after(pass.name, g));
   }
   return reports;
 }

@@ -93,8 +93,9 @@ constexpr OptionRow rows[] = {
         "autocast", "bf16", "mixed precision: products, convolutions and attention in this dtype"),
     row<&CompileOptions::passes_off>("passes_off", "fuse_attention,cat_mm",
                                      "passes that don't run (doc/passes.md); all: none runs"),
-    row<&CompileOptions::passes_on>("passes_on", "fold_binary",
-                                    "passes that run only where they are asked for"),
+    row<&CompileOptions::passes_on>(
+        "passes_on", "fold_binary",
+        "passes that run only where they are asked for, with settings (doc/passes.md)"),
     row<&CompileOptions::strict>("strict", "true", "no pass may change how a result is rounded"),
     row<&CompileOptions::freeze>(
         "freeze", "true",

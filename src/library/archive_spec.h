@@ -37,8 +37,10 @@ void archive(A& a, Is<AttentionSpec> auto& s) {
 
 template <class A>
 void archive(A& a, Is<AttentionBackwardSpec> auto& s) {
-  auto& [forward, dout, dquery, dkey, dvalue, wants_dquery, wants_dkey, wants_dvalue] = s;
-  a(forward, dout, dquery, dkey, dvalue, wants_dquery, wants_dkey, wants_dvalue);
+  auto& [forward, dout, dquery, dkey, dvalue, dmask, wants_dquery, wants_dkey, wants_dvalue,
+         wants_dmask] = s;
+  a(forward, dout, dquery, dkey, dvalue, dmask, wants_dquery, wants_dkey, wants_dvalue,
+    wants_dmask);
 }
 
 template <class A>

@@ -24,7 +24,21 @@ namespace cleave {
 
 // The operands in the order of the call's pointers (LibraryCall); seed and step are one i64 each.
 struct AttentionOperand {
-  enum : size_t { query, key, value, mask, seed, step, out, logsumexp, dout, dquery, dkey, dvalue };
+  enum : size_t {
+    query,
+    key,
+    value,
+    mask,
+    seed,
+    step,
+    out,
+    logsumexp,
+    dout,
+    dquery,
+    dkey,
+    dvalue,
+    dmask
+  };
 };
 
 // Strides of [batch,head,row,column]; 0 where one element is broadcast.
@@ -62,12 +76,16 @@ struct AttentionSpec {
 //
 //   D = dropout(P)    P = exp(scores - sums)    dP = dropout'(dout V^T)
 //   dS = P (dP - sum(dout out))    dQ = scale dS K    dK = scale dS^T Q    dV = D^T dout
+//
+// dmask is dS in f32, [batch,heads,rows,columns]; with strides of 0 along batch it is the sum over
+// the batch, whatever the mask's own strides are.
 struct AttentionBackwardSpec {
   AttentionSpec forward;
-  HeadStrides dout, dquery, dkey, dvalue;
-  bool wants_dquery = true, wants_dkey = true, wants_dvalue = true;
+  HeadStrides dout, dquery, dkey, dvalue, dmask;
+  bool wants_dquery = true, wants_dkey = true, wants_dvalue = true, wants_dmask = false;
 
   static constexpr const char* kind = "attention";
+  bool sums_dmask() const { return wants_dmask && forward.batch > 1 && dmask.batch == 0; }
   // Of five products: the scores are recomputed.
   int64_t flops() const { return forward.flops_of(3 * forward.width + 2 * forward.value_width); }
   auto operator<=>(const AttentionBackwardSpec&) const = default;

@@ -26,9 +26,9 @@ enum class LibraryAccess {
 };
 
 // The most pointers of a call: operands and results.
-constexpr size_t max_library_operands = 12;
+constexpr size_t max_library_operands = 13;
 static_assert(GemmOperand::c < max_library_operands);
-static_assert(AttentionOperand::dvalue < max_library_operands);
+static_assert(AttentionOperand::dmask < max_library_operands);
 static_assert(ConvolutionOperand::out < max_library_operands);
 static_assert(SortOperand::indices < max_library_operands);
 

@@ -51,7 +51,7 @@ bool lower_cast(Lowering& l, NodeId n) {
   if (stored == op.out_type(0).dtype) return false;
   const MemRef& from = l.values.at(op.in(0));
   const ValueId v = l.graph.node(n).out(0);
-  if (l.program.storages[from.storage].placeholder < 0 || !l.values.is_wanted(v)) return false;
+  if (!l.values.is_wanted(v)) return false;
   if (!converters_alone_read(l, v, {stored, from.layout})) return false;
   l.values.put(v, from);
   return true;

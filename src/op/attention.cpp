@@ -14,7 +14,8 @@
 // [*batch,rows,columns] is at least dropout_p (native_dropout).
 //   (C1) to (C10): attention.h      (C11) rng is i64[2], given if dropout_p > 0
 //
-// Gradient: the weights P are recomputed, with the same dropout bits.
+// Gradient: the weights P are recomputed, with the same dropout bits, by the backward of an inner
+// form: that of the efficient form with dropout and where the mask has a gradient.
 //   dV = D^T dY    dD = dY V^T    dP = dropout'(dD)    dS = P (dP - sum(P dP))
 //   dQ = scale dS K               dK = scale dS^T Q    dmask = dS
 #include <cmath>
@@ -22,6 +23,7 @@
 #include "op/attention.h"
 #include "op/cost.h"
 #include "op/dims.h"
+#include "op/efficient_attention.h"
 #include "op/entry.h"
 #include "op/philox_reference.h"
 #include "op/reference_sum.h"
@@ -78,35 +80,6 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   }
   y.f = rounded(sums);
   return Arrays{std::move(y)};
-}
-
-// The operands as matrices of one batch dim, and the weights, all of rank 3.
-struct Parts {
-  AttentionShape shape;
-  ValueId query, key, value;
-  ValueId weights;  // softmax
-  ValueId dropped;  // after dropout; multiplied by value
-  ValueId kept;     // bool; none without dropout
-};
-
-Parts parts_of(Builder& b, const OpView& op) {
-  const AttentionView call = call_of(op);
-  Parts p{attention_shape(call), {}, {}, {}, {}, {}, ValueId::none()};
-  p.query = flat_operand(b, p.shape, op.in(0), 1, call.work());
-  p.key = flat_operand(b, p.shape, op.in(1), p.shape.key_group, call.work());
-  p.value = flat_operand(b, p.shape, op.in(2), p.shape.value_group, call.work());
-  const ValueId scores = masked_scores(b, call, p.shape, p.query, p.key);
-  p.weights = without_batch(b, attention_weights(b, call, scores));
-  p.dropped = p.weights;
-  if (op.float_attr("dropout_p") == 0) return p;
-  const Values drop =
-      b.call("native_dropout", {p.weights, op.in(rng_operand)},
-             {{"p", op.float_attr("dropout_p")}, {"train", true}, {"stream", op.attr("stream")}});
-  if (drop.size() == 2) {
-    p.dropped = drop[0];
-    p.kept = drop[1];
-  }
-  return p;
 }
 
 // [*batch,heads,r,c] of operand k: broadcast, except for heads of key and value that a group
@@ -176,63 +149,53 @@ Values decompose(Builder& b, const OpView& op) {
   return {viewed(b, in.results[0], op.out_type(0).shape)};
 }
 
+// The efficient form's backward, which has a gradient of the mask and of dropout's weights.
+Values efficient_backward(Builder& b, const GradView& op, const Inner& in, ValueId g) {
+  const Values &x = in.operands, &y = in.results;
+  const bool wants_mask = op.has(mask_operand) && op.needs(mask_operand);
+  const ValueId zero = in.drops ? ValueId::none() : b.full({}, 0, DType::i64);
+  const AttentionShape& s = in.shape;
+  return b.call(
+      "_scaled_dot_product_efficient_attention_backward",
+      {g, x[0], x[1], x[2],
+       wants_mask ? whole_mask(b, x[3], rank_four(s.with(s.rows, s.columns)), call_of(op).work())
+                  : x[3],
+       y[0], in.drops ? y[1] : padded_sums(b, y[1]), in.drops ? y[2] : zero,
+       in.drops ? y[3] : zero},
+      {{"dropout_p", op.float_attr("dropout_p")},
+       {"grad_input_mask", std::vector<bool>{op.needs(0), op.needs(1), op.needs(2), wants_mask}},
+       {"is_causal", op.bool_attr("is_causal")},
+       {"scale", op.attr("scale")},
+       {"stream", op.attr("stream")}});
+}
+
 // Repeats the forward's inner call, which is merged with the forward's own, and calls its backward.
-Values inner_grad(Builder& b, const GradView& op) {
+Values grad(Builder& b, const GradView& op) {
   Values d = op.no_grads();
+  if (op.dout(0).is_none()) return d;
   const Inner in = inner_of(b, op);
   if (!b.status().ok()) return d;
   const Values &x = in.operands, &y = in.results;
   const ValueId g = viewed(b, op.dout(0), b.type(y[0]).shape);
-  const NamedAttrs attrs = {{"dropout_p", op.float_attr("dropout_p")},
-                            {"is_causal", op.bool_attr("is_causal")},
-                            {"scale", op.attr("scale")}};
-  Values grads;
-  if (in.drops) {
-    NamedAttrs more = attrs;
-    more.emplace_back("grad_input_mask",
-                      std::vector<bool>{op.needs(0), op.needs(1), op.needs(2), false});
-    more.emplace_back("stream", op.attr("stream"));
-    grads = b.call("_scaled_dot_product_efficient_attention_backward",
-                   {g, x[0], x[1], x[2], x[3], y[0], y[1], y[2], y[3]}, more);
-  } else {
-    grads = b.call("_scaled_dot_product_flash_attention_for_cpu_backward",
-                   {g, x[0], x[1], x[2], y[0], y[1], x[3]}, attrs);
-  }
+  const bool wants_mask = op.has(mask_operand) && op.needs(mask_operand);
+  const Values grads = in.drops || wants_mask
+                           ? efficient_backward(b, op, in, g)
+                           : b.call("_scaled_dot_product_flash_attention_for_cpu_backward",
+                                    {g, x[0], x[1], x[2], y[0], y[1], x[3]},
+                                    {{"dropout_p", 0.0},
+                                     {"is_causal", op.bool_attr("is_causal")},
+                                     {"scale", op.attr("scale")}});
   for (int k = 0; k < 3 && b.status().ok(); ++k) {
     if (!op.needs(k)) continue;
     d[k] = b.sum_to(viewed(b, grads[k], own_shape(in.shape, op, k)), op.in_type(k).shape);
   }
-  return d;
-}
-
-ValueId flipped(Builder& b, ValueId x) { return b.permute(x, {0, 2, 1}); }
-
-// A gradient of the mask needs the materialized weights, by row and column.
-Values grad(Builder& b, const GradView& op) {
-  Values d = op.no_grads();
-  if (op.dout(0).is_none()) return d;
-  if (!op.has(mask_operand) || !op.needs(mask_operand)) return inner_grad(b, op);
-  const Parts p = parts_of(b, op);
-  const AttentionShape& s = p.shape;
-  const ValueId g = without_batch(b, b.convert(op.dout(0), call_of(op).work()));
-  if (op.needs(2))
-    d[2] = from_flat(b, s, b.bmm(flipped(b, p.dropped), g), s.value_group, op.in_type(2));
-  const bool mask = op.has(mask_operand) && op.needs(mask_operand);
-  if (!op.needs(0) && !op.needs(1) && !mask) return d;
-  ValueId dweights = b.bmm(g, flipped(b, p.value));
-  if (!p.kept.is_none())
-    dweights = b.where(p.kept, b.mul(dweights, keep_scale(op.float_attr("dropout_p"))), 0.0);
-  const ValueId weighted = b.mul(p.weights, dweights);
-  const ValueId dscores = b.sub(weighted, b.mul(p.weights, b.sum(weighted, {-1}, true)));
-  const double scale = call_of(op).scale();
-  if (op.needs(0)) d[0] = from_flat(b, s, b.mul(b.bmm(dscores, p.key), scale), 1, op.in_type(0));
-  if (op.needs(1))
-    d[1] = from_flat(b, s, b.mul(b.bmm(flipped(b, dscores), p.query), scale), s.key_group,
-                     op.in_type(1));
-  if (mask) {
-    const Type& m = op.in_type(mask_operand);
-    d[3] = b.convert(b.sum_to(with_batch(b, s, dscores), m.shape), m.dtype);
-  }
+  if (!wants_mask || !b.status().ok()) return d;
+  // A mask of other rank was expanded to all of the scores.
+  const Type& m = op.in_type(mask_operand);
+  const AttentionShape& s = in.shape;
+  const ValueId dmask =
+      x[3] == op.in(mask_operand) ? grads[3] : viewed(b, grads[3], s.with(s.rows, s.columns));
+  d[mask_operand] = b.convert(b.sum_to(dmask, m.shape), m.dtype);
   return d;
 }
 

@@ -81,7 +81,7 @@ ValueId attention_weights(Builder& b, const AttentionView& call, ValueId scores)
 ValueId log_sums(Builder& b, ValueId scores);
 
 // Second derivatives (attention_second_grad.cpp). Returns the gradients of the log-sums
-// [*batch,rows] with respect to query and key:
+// [*batch,rows] with respect to query, key and scores [*batch,rows,columns]:
 Values sums_grad(Builder& b, const AttentionView& call, ValueId sums, ValueId dsums);
 
 // Inputs of a backward besides query, key, value and mask: sums [*batch,rows], or the weights
@@ -95,7 +95,8 @@ struct BackwardInputs {
 struct BackwardGrads {
   ValueId query, key, value, dout, out, sums, weights, scores;
 };
-// `cotangents` are those of the gradients of query, key and value; at least one is present.
+// `cotangents` are those of the gradients of query, key, value and, maybe, mask; at least one is
+// present.
 BackwardGrads backward_grads(Builder& b, const AttentionView& call, const BackwardInputs& in,
                              const Values& cotangents);
 
@@ -108,9 +109,16 @@ struct DropoutState {
 // backward.
 std::optional<loop::LibraryForm> attention_form(const AttentionView& call,
                                                 const DropoutState& state = {});
+// Whether result 3 is the gradient of the mask.
+enum class MaskGradient : uint8_t { none, wanted };
 std::optional<loop::LibraryForm> attention_backward_form(const AttentionView& call, int dout,
                                                          int out, int sums,
-                                                         const DropoutState& state = {});
+                                                         const DropoutState& state = {},
+                                                         MaskGradient dmask = MaskGradient::none);
+// Whether the library gives a mask of this type its gradient.
+bool attention_gives_mask(const Type& mask, const AttentionShape& s);
+// Such a mask: this one as [batch or 1,heads,rows,columns], which is `scores`, in the dtype `work`.
+ValueId whole_mask(Builder& b, ValueId mask, Shape scores, DType work);
 
 // For reference rules: the masked scores of one query row, in float64.
 class ScoreRows {

@@ -3,7 +3,8 @@
 //   forward    query of f32, bf16 or f16; sizes known; widths above 0
 //   backward   also: key and value in equal groups, nothing broadcast over batch or heads (its
 //              gradient would be a sum over the copies), sums passed as such (not as weights), in
-//              f32, the result and its gradient in the query's dtype (a saved one may be cast)
+//              f32, the result and its gradient in the query's dtype (a saved one may be cast). The
+//              gradient of a mask is one of f32 [batch or 1,heads,rows,columns]
 #include "op/attention.h"
 
 namespace cleave {
@@ -98,6 +99,8 @@ AttentionBackwardSpec laid_out(AttentionBackwardSpec s, const LibraryLayouts& at
   s.dvalue = strides_of(at[At::dvalue]);
   s.wants_dquery = at[At::dquery].has_value(), s.wants_dkey = at[At::dkey].has_value();
   s.wants_dvalue = at[At::dvalue].has_value();
+  s.dmask = strides_of(at[At::dmask]), s.wants_dmask = at[At::dmask].has_value();
+  if (s.wants_dmask && at[At::dmask]->layout.shape[0] == 1) s.dmask.batch = 0;
   return s;
 }
 
@@ -151,14 +154,24 @@ std::optional<LibraryForm> attention_form(const AttentionView& call, const Dropo
   return form;
 }
 
+bool attention_gives_mask(const Type& mask, const AttentionShape& s) {
+  if (mask.dtype != DType::f32 || mask.rank() != 4 || s.batch[0] == Dim(0)) return false;
+  Shape whole = s.with(s.rows, s.columns);
+  if (mask.shape[0] == Dim(1)) whole[0] = 1;
+  return mask.shape == whole;
+}
+
 std::optional<LibraryForm> attention_backward_form(const AttentionView& call, int dout, int out,
-                                                   int sums, const DropoutState& state) {
+                                                   int sums, const DropoutState& state,
+                                                   MaskGradient dmask) {
   if (!is_covered(call) || call.op.in_type(sums).rank() != 3) return std::nullopt;
   if (call.op.in_type(sums).dtype != DType::f32) return std::nullopt;
   for (const int k : {dout, out})
     if (call.op.in_type(k).dtype != call.type(0).dtype) return std::nullopt;
   const AttentionShape shape = attention_shape(call);
   if (shape.key_group != shape.value_group || is_broadcast(call, shape)) return std::nullopt;
+  if (dmask == MaskGradient::wanted && !attention_gives_mask(call.op.in_type(call.mask), shape))
+    return std::nullopt;
   const AttentionBackwardSpec s{.forward = sizes_of(call, shape, call.op.in_type(dout))};
   LibraryForm form{.operands = operands_of(call, state),
                    .spec = [s](const LibraryLayouts& at) { return laid_out(s, at); }};
@@ -167,6 +180,9 @@ std::optional<LibraryForm> attention_backward_form(const AttentionView& call, in
   form.operands.push_back(sums_operand(LibraryAccess::read, sums, s.forward.rows));
   for (int k = 0; k < 3; ++k)
     form.operands.push_back(result(At::dquery + static_cast<size_t>(k), k));
+  if (dmask == MaskGradient::wanted)
+    form.operands.push_back(
+        {.position = At::dmask, .access = LibraryAccess::write, .index = 3, .takes = has_lines});
   return form;
 }
 

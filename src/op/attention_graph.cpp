@@ -104,6 +104,14 @@ ValueId attention_weights(Builder& b, const AttentionView& call, ValueId scores)
   return call.masked() ? b.where(closed_rows(b, scores), 0.0, weights) : weights;
 }
 
+ValueId whole_mask(Builder& b, ValueId mask, Shape scores, DType work) {
+  mask = b.convert(mask, work);
+  if (!b.status().ok()) return mask;
+  const Type& m = b.type(mask);
+  if (m.rank() < 4 || m.shape[0] == Dim(1)) scores[0] = 1;
+  return m.shape == scores ? mask : b.expand(mask, scores);
+}
+
 // A closed row counts as having a sum of 1 and a maximum of 0.
 ValueId log_sums(Builder& b, ValueId scores) {
   if (!b.status().ok()) return ValueId::none();

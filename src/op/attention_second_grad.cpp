@@ -4,8 +4,8 @@
 //   P = exp(scores - sums)   D = dropout(P)   E = dropout'(g V^T) - sum(g y)   T = P E
 //   dQ = scale T K           dK = scale T^T Q                                  dV = D^T g
 //
-// With cotangents a, b, c of dQ, dK, dV:
-//   T' = scale (a K^T + Q b^T)    P' = T' E + dropout'(g c^T)    S' = P' P    F' = dropout'(T' P)
+// With cotangents a, b, c of dQ, dK, dV and m of dS, the gradient of the mask:
+//   T' = scale (a K^T + Q b^T) + m   P' = T' E + dropout'(g c^T)   S' = P' P   F' = dropout'(T' P)
 //   Q' = scale (T b + S' K)       K' = scale (T^T a + S'^T Q)    V' = F'^T g
 //   g' = D c + F' V - sum(T' P) y        y' = -sum(T' P) g       sums' = -sum(S')
 #include "op/attention.h"
@@ -51,7 +51,7 @@ Values sums_grad(Builder& b, const AttentionView& call, ValueId sums, ValueId ds
   const ValueId dscores = b.mul(weights, b.unsqueeze(dsums, -1));
   const ValueId flat = b.mul(without_batch(b, dscores), call.scale());
   return {from_flat(b, s, b.bmm(flat, p.key), 1, call.type(0)),
-          from_flat(b, s, b.bmm(flipped(b, flat), p.query), s.key_group, call.type(1))};
+          from_flat(b, s, b.bmm(flipped(b, flat), p.query), s.key_group, call.type(1)), dscores};
 }
 
 BackwardGrads backward_grads(Builder& b, const AttentionView& call, const BackwardInputs& in,
@@ -81,8 +81,11 @@ BackwardGrads backward_grads(Builder& b, const AttentionView& call, const Backwa
   ValueId t = product_cotangent(b, p, of_dq, of_dk);
   if (of_dq.valid()) dk = b.bmm(flipped(b, dscores), of_dq);
   if (of_dk.valid()) dq = b.bmm(dscores, of_dk);
+  if (t.valid()) t = b.mul(t, scale);
+  if (cotangents.size() > 3 && cotangents[3].valid())
+    t = plus(b, t,
+             without_batch(b, b.expand(b.convert(cotangents[3], work), s.with(s.rows, s.columns))));
   if (t.valid()) {
-    t = b.mul(t, scale);
     dweights = plus(b, dweights, b.mul(t, error));
     const ValueId derror = b.mul(t, weights), through = drop(derror);
     const ValueId own = b.neg(row_sums(b, derror));

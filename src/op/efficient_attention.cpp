@@ -8,7 +8,6 @@
 //              bits; zeros without dropout
 //
 //   (C1..C11) efficient_attention.h     (C12) rng is i64[2], given if dropout_p > 0
-// Only y has a gradient.
 #include "op/efficient_attention.h"
 
 #include <cmath>
@@ -28,6 +27,18 @@ Shape padded_sums_shape(const AttentionShape& s) {
   Shape shape = s.batch;
   shape.push_back(Dim::floordiv(s.rows + Dim(31), 32) * Dim(32));
   return shape;
+}
+
+ValueId padded_sums(Builder& b, ValueId sums) {
+  if (!b.status().ok()) return sums;
+  const Dim rows = b.type(sums).shape.back();
+  const Dim more = Dim::floordiv(rows + Dim(31), 32) * Dim(32) - rows;
+  if (more == Dim(0)) return sums;
+  return b.call1("constant_pad_nd", {sums}, {{"pad", std::vector<Dim>{Dim(0), more}}});
+}
+
+ValueId without_padding(Builder& b, ValueId sums, const Dim& rows) {
+  return b.slice(sums, 2, Dim(0), rows);
 }
 
 ValueId kept_weights(Builder& b, const OpView& op, ValueId weights, ValueId rng) {
@@ -103,12 +114,6 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   return Arrays{std::move(y), std::move(sums), std::move(seed), std::move(step)};
 }
 
-ValueId padded_sums(Builder& b, const AttentionShape& s, ValueId scores) {
-  const ValueId sums = log_sums(b, scores);
-  const std::vector<Dim> pad = {Dim(0), padded_sums_shape(s).back() - s.rows};
-  return b.call1("constant_pad_nd", {sums}, {{"pad", pad}});
-}
-
 // Without dropout: calls the form for the CPU and pads its logsumexp.
 Values without_dropout(Builder& b, const OpView& op) {
   const Values y = b.call(
@@ -117,12 +122,9 @@ Values without_dropout(Builder& b, const OpView& op) {
       {{"is_causal", op.bool_attr("is_causal")}, {"scale", op.attr("scale")}});
   if (y.size() != 2) return Values(4);
   const Type& sums = op.out_type(1);
-  const Dim rows = op.out_type(0).shape[2];
   return {y[0],
-          op.bool_attr("compute_log_sumexp")
-              ? b.call1("constant_pad_nd", {y[1]},
-                        {{"pad", std::vector<Dim>{Dim(0), sums.shape.back() - rows}}})
-              : b.full(sums.shape, 0.0, sums.dtype),
+          op.bool_attr("compute_log_sumexp") ? padded_sums(b, y[1])
+                                             : b.full(sums.shape, 0.0, sums.dtype),
           b.full({}, 0, DType::i64), b.full({}, 0, DType::i64)};
 }
 
@@ -138,7 +140,7 @@ Values decompose(Builder& b, const OpView& op) {
   const ValueId step = b.call1("select", {rng}, {{"dim", 0}, {"index", 1}});
   const ValueId y = with_batch(b, p.shape, b.bmm(weights, p.value));
   const ValueId sums = op.bool_attr("compute_log_sumexp")
-                           ? padded_sums(b, p.shape, p.scores)
+                           ? padded_sums(b, log_sums(b, p.scores))
                            : b.full(op.out_type(1).shape, 0.0, op.out_type(1).dtype);
   return {b.convert(y, op.out_type(0).dtype), sums, seed, step};
 }
@@ -148,8 +150,22 @@ std::optional<loop::LibraryForm> form(const OpView& op) {
   return attention_form(call_of(op), {.seed = {rng_operand, 0}, .step = {rng_operand, 1}});
 }
 
+// The gradients that the sums give query, key and bias.
+void add_sums_grad(Builder& b, const GradView& op, Values& d) {
+  const AttentionView call = call_of(op);
+  const Dim rows = op.out_type(0).shape[2];
+  const Values by_sums =
+      sums_grad(b, call, without_padding(b, op.out(1), rows), without_padding(b, op.dout(1), rows));
+  for (const size_t k : {0, 1})
+    if (op.needs(static_cast<int>(k))) d[k] = by_sums[k];
+  if (!op.has(bias_operand) || !op.needs(bias_operand)) return;
+  const Type& m = op.in_type(bias_operand);
+  d[bias_operand] = b.convert(b.sum_to(by_sums[2], m.shape), m.dtype);
+}
+
 Values grad(Builder& b, const GradView& op) {
   Values d = op.no_grads();
+  if (!op.dout(1).is_none() && op.bool_attr("compute_log_sumexp")) add_sums_grad(b, op, d);
   if (op.dout(0).is_none()) return d;
   const bool bias = op.has(bias_operand);
   ValueId sums = op.out(1);
@@ -162,16 +178,26 @@ Values grad(Builder& b, const GradView& op) {
   }
   const std::vector<bool> mask = {op.needs(0), op.needs(1), op.needs(2),
                                   bias && op.needs(bias_operand)};
+  ValueId whole = op.in(bias_operand);
+  if (mask[3]) {
+    const AttentionShape s = attention_shape(call_of(op));
+    whole = whole_mask(b, whole, s.with(s.rows, s.columns), call_of(op).work());
+  }
   const Values grads = b.call(
       op.name() + "_backward",
-      {op.dout(0), op.in(0), op.in(1), op.in(2), op.in(3), op.out(0), sums, op.out(2), op.out(3)},
+      {op.dout(0), op.in(0), op.in(1), op.in(2), whole, op.out(0), sums, op.out(2), op.out(3)},
       {{"dropout_p", op.float_attr("dropout_p")},
        {"grad_input_mask", mask},
        {"is_causal", op.bool_attr("is_causal")},
        {"scale", op.attr("scale")},
        {"stream", op.attr("stream")}});
+  const auto given = [&](size_t k, ValueId g) {
+    if (k < bias_operand) return g;
+    const Type& m = op.in_type(bias_operand);
+    return b.convert(b.sum_to(g, m.shape), m.dtype);
+  };
   for (size_t k = 0; k < 4 && grads.size() == 4; ++k)
-    if (mask[k]) d[k] = grads[k];
+    if (mask[k]) d[k] = d[k].valid() ? b.add(d[k], given(k, grads[k])) : given(k, grads[k]);
   return d;
 }
 
@@ -274,7 +300,7 @@ CLEAVE_OPS(efficient_attention) {
       .cost = cost,
       .samples = samples,
       .rejects = [=] { return rejects(name); },
-      .nondifferentiable = 0b1110,
+      .nondifferentiable = 0b1100,
   }};
 }
 

@@ -18,6 +18,9 @@ namespace cleave {
 
 Result<AttentionShape> checked_efficient(const AttentionView& call);
 Shape padded_sums_shape(const AttentionShape& s);
+// Pads sums [n,h,rows] with zeros to a multiple of 32 rows, and takes the rows out again.
+ValueId padded_sums(Builder& b, ValueId sums);
+ValueId without_padding(Builder& b, ValueId sums, const Dim& rows);
 
 // Returns which weights dropout keeps, as bool [n,rows,columns]; rng is (seed, step).
 ValueId kept_weights(Builder& b, const OpView& op, ValueId weights, ValueId rng);

@@ -120,6 +120,9 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   return Arrays{std::move(dq), std::move(dk), std::move(dv), std::move(dbias)};
 }
 
+// [n,rows,columns], n: batch and heads in one.
+Shape flat_scores(const AttentionShape& s) { return {s.batch[0] * s.batch[1], s.rows, s.columns}; }
+
 ValueId flipped(Builder& b, ValueId x) { return b.permute(x, {0, 2, 1}); }
 
 Values without_dropout(Builder& b, const OpView& op, const std::vector<bool>& mask) {
@@ -128,12 +131,17 @@ Values without_dropout(Builder& b, const OpView& op, const std::vector<bool>& ma
   Values d = b.call(
       "_scaled_dot_product_flash_attention_for_cpu_backward",
       {op.in(at_grad_out), op.in(at_query), op.in(at_key), op.in(at_value), op.in(at_out),
-       b.slice(op.in(at_logsumexp), 2, Dim(0), rows), bias},
+       without_padding(b, op.in(at_logsumexp), rows), bias},
       {{"dropout_p", 0.0}, {"is_causal", op.bool_attr("is_causal")}, {"scale", op.attr("scale")}});
   d.resize(4);
   for (size_t k = 0; k < 4; ++k)
     if (!mask[k]) d[k] = ValueId();
   return d;
+}
+
+ValueId kept_by(Builder& b, const OpView& op, ValueId weights) {
+  const ValueId rng = b.call1("stack", {Values{op.in(at_seed), op.in(at_offset)}}, {{"dim", 0}});
+  return kept_weights(b, op, weights, rng);
 }
 
 Values decompose(Builder& b, const OpView& op) {
@@ -143,13 +151,12 @@ Values decompose(Builder& b, const OpView& op) {
   const std::vector<bool> mask = wanted(op);
   const AttentionParts p = attention_parts(b, call);
   const AttentionShape& s = p.shape;
-  const ValueId sums = b.slice(b.convert(op.in(at_logsumexp), work), 2, Dim(0), s.rows);
+  const ValueId sums = without_padding(b, b.convert(op.in(at_logsumexp), work), s.rows);
   const ValueId weights = without_batch(b, b.exp(b.sub(p.scores, b.unsqueeze(sums, -1))));
   const ValueId g = without_batch(b, b.convert(op.in(at_grad_out), work));
   ValueId dropped = weights, dweights = b.bmm(g, flipped(b, p.value));
   if (drops(op)) {
-    const ValueId rng = b.call1("stack", {Values{op.in(at_seed), op.in(at_offset)}}, {{"dim", 0}});
-    const ValueId kept = kept_weights(b, op, weights, rng);
+    const ValueId kept = kept_by(b, op, weights);
     const double scale = keep_scale(op.float_attr("dropout_p"));
     dropped = b.where(kept, b.mul(weights, scale), 0.0);
     dweights = b.where(kept, b.mul(dweights, scale), 0.0);
@@ -170,10 +177,38 @@ Values decompose(Builder& b, const OpView& op) {
   return d;
 }
 
+Values grad(Builder& b, const GradView& op) {
+  const AttentionView call = call_of(op);
+  const AttentionShape s = attention_shape(call);
+  const DType work = call.work();
+  BackwardInputs in;
+  in.dout = op.in(at_grad_out);
+  in.out = op.in(at_out);
+  in.sums = without_padding(b, b.convert(op.in(at_logsumexp), work), s.rows);
+  if (drops(op)) {
+    const ValueId like = b.full(flat_scores(s), 0.0, work);  // which weights doesn't matter
+    in.kept = kept_by(b, op, like);
+    in.keep_scale = keep_scale(op.float_attr("dropout_p"));
+  }
+  const BackwardGrads g =
+      backward_grads(b, call, in, {op.dout(0), op.dout(1), op.dout(2), op.dout(3)});
+  Values d = op.no_grads();
+  d[at_grad_out] = g.dout, d[at_query] = g.query, d[at_key] = g.key, d[at_value] = g.value;
+  d[at_out] = g.out;
+  if (g.sums.valid())
+    d[at_logsumexp] = b.convert(padded_sums(b, g.sums), op.in_type(at_logsumexp).dtype);
+  if (op.has(at_bias) && op.needs(at_bias) && g.scores.valid()) {
+    const Type& m = op.in_type(at_bias);
+    d[at_bias] = b.convert(b.sum_to(g.scores, m.shape), m.dtype);
+  }
+  return d;
+}
+
 std::optional<loop::LibraryForm> form(const OpView& op) {
-  if (!drops(op) || wanted(op)[3]) return std::nullopt;
+  const MaskGradient dmask = wanted(op)[3] ? MaskGradient::wanted : MaskGradient::none;
+  if (!drops(op) && dmask == MaskGradient::none) return std::nullopt;
   return attention_backward_form(call_of(op), at_grad_out, at_out, at_logsumexp,
-                                 {.seed = {at_seed, 0}, .step = {at_offset, 0}});
+                                 {.seed = {at_seed, 0}, .step = {at_offset, 0}}, dmask);
 }
 
 Cost cost(const OpView& op) {
@@ -226,6 +261,9 @@ std::vector<Sample> samples() {
        call(f, small, none, {false, true, false, false}),
        call(f, small, none, {false, false, true, false}),
        call(f, small, f32({2, 3}), {false, false, false, true}),
+       call(f, odd, f32({2, 2, 3, 5}), all), call(f, odd, f32({1, 2, 3, 5}), all, half),
+       call(DType::bf16, odd, f32({1, 2, 3, 5}), all, causal),
+       call(f, {{0, 2, 3, 4}, {0, 2, 5, 4}, {0, 2, 5, 6}}, f32({1, 2, 3, 5}), all),
        call(f, small, f32({1, 1, 1, 3}), all), call(f, odd, f32({2, 1, 3, 1}), all, causal),
        call(f, small, boolean({2, 3}).with({1, 0, 1, 0, 0, 0}), qkv),
        call(f, small, none, qkv, half), call(f, odd, f32({3, 5}), all, half),
@@ -279,7 +317,7 @@ CLEAVE_OPS(efficient_attention_backward) {
       .infer = infer,
       .reference = reference,
       .decompose = decompose,
-      .grad = Absent{"the second derivative of attention with dropout is not covered"},
+      .grad = grad,
       .lower = loop::library(form),
       .cost = cost,
       .samples = samples,

@@ -23,6 +23,7 @@
 #include "op/attention.h"
 #include "op/cost.h"
 #include "op/dims.h"
+#include "op/efficient_attention.h"
 #include "op/entry.h"
 #include "op/reference_sum.h"
 #include "op/sample_sets.h"
@@ -170,28 +171,47 @@ Values grad_of_sums(Builder& b, const GradView& op) {
   return sums_grad(b, call, b.convert(op.out(1), call.work()), b.convert(op.dout(1), call.work()));
 }
 
+// ATen's backward of this form has no gradient of the mask; that of the efficient form has.
+Values grads_with_mask(Builder& b, const GradView& op) {
+  const AttentionView call = forward_call(op);
+  const AttentionShape s = attention_shape(call);
+  const ValueId zero = b.full({}, 0, DType::i64);
+  const std::vector<bool> wanted = {op.needs(0), op.needs(1), op.needs(2), true};
+  return b.call("_scaled_dot_product_efficient_attention_backward",
+                {op.dout(0), op.in(0), op.in(1), op.in(2),
+                 whole_mask(b, op.in(3), s.with(s.rows, s.columns), call.work()), op.out(0),
+                 padded_sums(b, op.out(1)), zero, zero},
+                {{"dropout_p", 0.0},
+                 {"grad_input_mask", wanted},
+                 {"is_causal", op.bool_attr("is_causal")},
+                 {"scale", op.attr("scale")}});
+}
+
 Values grad(Builder& b, const GradView& op) {
   Values d = op.no_grads();
   const ValueId mask = op.has(3) ? op.in(3) : ValueId::none();
-  if (op.has(3) && op.needs(3)) {
-    b.fail(
-        unsupported("{}: the gradient of attn_mask is not covered, as in PyTorch; "
-                    "scaled_dot_product_attention has it (src/op/flash_attention.cpp)",
-                    op.name()));
-    return d;
+  const bool wants_mask = op.has(3) && op.needs(3);
+  const auto of_mask = [&](ValueId dscores) {
+    const Type& m = op.in_type(3);
+    return b.convert(b.sum_to(dscores, m.shape), m.dtype);
+  };
+  if (!op.dout(1).is_none()) {
+    const Values by_sums = grad_of_sums(b, op);
+    for (int k = 0; k < 2; ++k)
+      if (op.needs(k)) d[k] = by_sums[k];
+    if (wants_mask) d[3] = of_mask(by_sums[2]);
   }
-  const Values by_sums = op.dout(1).is_none() ? Values(2) : grad_of_sums(b, op);
-  for (int k = 0; k < 2; ++k)
-    if (op.needs(k)) d[k] = by_sums[k];
   if (op.dout(0).is_none()) return d;
-  const Values grads =
-      b.call(op.name() + "_backward",
-             {op.dout(0), op.in(0), op.in(1), op.in(2), op.out(0), op.out(1), mask},
-             {{"dropout_p", op.float_attr("dropout_p")},
-              {"is_causal", op.bool_attr("is_causal")},
-              {"scale", op.attr("scale")}});
-  for (int k = 0; k < 3 && grads.size() == 3; ++k)
-    if (op.needs(k)) d[k] = d[k].valid() ? b.add(d[k], grads[k]) : grads[k];
+  Values grads =
+      wants_mask ? grads_with_mask(b, op)
+                 : b.call(op.name() + "_backward",
+                          {op.dout(0), op.in(0), op.in(1), op.in(2), op.out(0), op.out(1), mask},
+                          {{"dropout_p", op.float_attr("dropout_p")},
+                           {"is_causal", op.bool_attr("is_causal")},
+                           {"scale", op.attr("scale")}});
+  if (wants_mask && grads.size() == 4) grads[3] = of_mask(grads[3]);
+  for (size_t k = 0; k < grads.size(); ++k)
+    if (op.needs(static_cast<int>(k))) d[k] = d[k].valid() ? b.add(d[k], grads[k]) : grads[k];
   return d;
 }
 

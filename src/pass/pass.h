@@ -17,15 +17,27 @@ struct PassCount {
   int64_t matches = 0, nodes = 0;
 };
 
+// A number that an option may give (pass/pass_setting.h).
+struct PassSetting {
+  std::string name;
+  int64_t value = 0, least = 0;
+  std::string what;  // in a few words
+};
+
 struct Pass {
+  using Run = std::function<Result<PassCount>(Graph&, const OpRegistry&)>;
+
   std::string name;
   std::string summary;  // one line
   std::vector<Rule> rules = {};
-  std::function<Result<PassCount>(Graph&, const OpRegistry&)> run = {};
+  Run run = {};
   bool rounds = false;     // `run` may round results differently, so off in strict programs
   bool outermost = false;  // doesn't go into subgraphs
   // Rows that are masked entirely may get other values, so it is off in strict programs.
   bool assumes_open_rows = false;
+  // With settings, make_run gives the `run` for their values.
+  std::vector<PassSetting> settings = {};
+  std::function<Run(const std::vector<PassSetting>&)> make_run = {};
 };
 
 struct CompileOptions;  // cleave/options.h

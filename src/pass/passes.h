@@ -10,6 +10,8 @@ Pass batch_arithmetic();
 Pass batch_layer_norm();
 Pass batch_linear();
 Pass batch_linear_lhs();
+Pass batch_linear_post_grad();
+Pass batch_pointwise_post_grad();
 Pass cancel_joins();
 Pass drop_identity();
 Pass efficient_conv_bn_eval();

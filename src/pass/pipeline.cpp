@@ -8,6 +8,7 @@
 #include "ir/result_strides.h"
 #include "pass/function_passes.h"
 #include "pass/host_rules.h"
+#include "pass/pass_setting.h"
 #include "pass/passes.h"
 #include "rewrite/rule_set.h"
 
@@ -119,6 +120,10 @@ constexpr PassRow table[] = {
      "the last word on convolutions: batch norms are in them, gradients have been made",
      "fuse_conv_bn and fold_binary have changed their operands"},
 
+    {post_grad, 1, batch_linear_post_grad, "asked for: as batch_linear",
+     "no rule after it looks for products", asked},
+    {post_grad, 1, batch_pointwise_post_grad, "asked for: as batch_linear",
+     "the products before them are batched", asked},
     {post_grad, 1, fuse_all_gather_mm,
      "asked for: it pays where ranks read each other's memory; before what moves collectives away",
      "splits and joins that cancel are gone", asked},
@@ -155,9 +160,16 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
+// What passes_on says of the pass: its name, maybe with settings; null: nothing.
+const std::string* asked_text(const CompileOptions& options, const std::string& name) {
+  const auto it = std::ranges::find(options.passes_on, std::string_view(name),
+                                    [](const std::string& text) { return pass_name_in(text); });
+  return it == options.passes_on.end() ? nullptr : &*it;
+}
+
 bool runs(const PassRow& row, const CompileOptions& options, const std::string& name) {
   const bool is_asked =
-      !row.asked || (row.pays_frozen && options.freeze) || contains(options.passes_on, name);
+      !row.asked || (row.pays_frozen && options.freeze) || asked_text(options, name) != nullptr;
   return is_asked && !contains(options.passes_off, name);
 }
 
@@ -225,6 +237,9 @@ Status run_table(PassStage stage, Graph& graph, const OpRegistry& ops,
     if (row.stage != stage) continue;
     Pass pass = row.pass();
     if (!runs(row, options, pass.name)) continue;
+    if (const std::string* text = asked_text(options, pass.name)) {
+      CLEAVE_TRY(pass, with_settings(std::move(pass), *text));
+    }
     if (row.list != list || pass.run) CLEAVE_CHECK(group.run(graph, ops, rules, reports));
     list = row.list;
     if (!pass.run) {
@@ -268,6 +283,9 @@ Result<std::vector<CompilePass>> run_stage(PassStage stage, Graph& graph, const 
   for (const RewriteRule& rule : options.rules) std::erase(off, rule.name);
   for (const FunctionPass& pass : options.functions) std::erase(off, pass.name);
   CLEAVE_CHECK(check_function_passes(options));
+  for (const std::string& name : off)
+    if (name.find(':') != std::string::npos)
+      return user_error("passes_off: {}: expected a pass without settings", name);
   CLEAVE_CHECK(check_names(off));
   CLEAVE_CHECK(check_names(options.passes_on));
   eliminate_dead_code(graph);  // a dead user must not count as one
@@ -290,11 +308,12 @@ Result<std::vector<CompilePass>> run_stage(PassStage stage, Graph& graph, const 
 
 bool is_pass(const std::string& name) { return name == all_passes || find_pass(name).ok(); }
 
-Result<Pass> find_pass(const std::string& name) {
+Result<Pass> find_pass(const std::string& text) {
+  const std::string name(pass_name_in(text));
   NearestName nearest(name);
   for (const PassRow& row : table) {
     Pass pass = row.pass();
-    if (pass.name == name) return pass;
+    if (pass.name == name) return with_settings(std::move(pass), text);
     nearest.offer(pass.name);
   }
   const std::string& near = nearest.best();

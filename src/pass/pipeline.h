@@ -41,7 +41,8 @@ Result<std::vector<CompilePass>> run_stage(PassStage stage, Graph& graph, const 
 
 // Whether a pass of the table, or all of them in passes_off, bear this name.
 bool is_pass(const std::string& name);
-// Returns the pass of this name. Error (user): unknown name, with the nearest one.
-Result<Pass> find_pass(const std::string& name);
+// Returns the pass of this name, which settings may follow (pass_setting.h). Errors (user): unknown
+// name, with the nearest one; those of the settings.
+Result<Pass> find_pass(const std::string& text);
 
 }  // namespace cleave

@@ -1,5 +1,6 @@
 // A match of a pattern: what its names are bound to.
 #pragma once
+#include <any>
 #include <string_view>
 
 #include "ir/graph.h"
@@ -40,6 +41,10 @@ class Match {
   // The values that are replaced, and the calls of the match, users first.
   const Values& outputs() const { return outputs_; }
   const std::vector<NodeId>& calls() const { return calls_; }
+  // What a rule's condition remembers from one match to the next while it runs over one graph, such
+  // as a table over the items of a call: ids are never used twice.
+  std::any& memo() const { return memo_; }
+
   // Number of calls matched, plus results selected by index.
   int64_t size() const { return static_cast<int64_t>(calls_.size()) + picked_; }
 
@@ -53,6 +58,7 @@ class Match {
   Values outputs_;
   std::vector<NodeId> calls_;
   int64_t picked_ = 0;
+  mutable std::any memo_;
 };
 
 }  // namespace cleave

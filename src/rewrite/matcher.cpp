@@ -273,6 +273,7 @@ bool Matcher::solve_each(const Goal& goal, const CompiledPattern& p) {
     const Goal end{-1, {}, {}, 0, nullptr};
     const Goal item{p.children[0], user.inputs[goal.operand + k], goal.user, goal.operand, &end};
     if (!solve(&item)) return back(begin);
+    if (rule_.patterns[p.children[0]].kind == Kind::any) --steps_;  // nothing was searched for
   }
   for (size_t& base : item_base_) base = 0;
   return solve(goal.next) || back(begin);

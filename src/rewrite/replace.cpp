@@ -152,10 +152,11 @@ bool Replacer::keeps_interface(const Match& match, const Values& values) const {
     const bool gains_gradient = !is_joint_ && is_floating(graph_.type(old).dtype) &&
                                 !is_differentiable(graph_, old) &&
                                 is_differentiable(graph_, values[i]);
+    if (!gains_gradient) continue;
     const bool is_result = std::ranges::any_of(graph_.returns(), [&](const Return& r) {
-      return gains_gradient && r.value == old && r.kind == ReturnKind::result;
+      return r.value == old && r.kind == ReturnKind::result;
     });
-    if (gains_gradient && (is_result || graph_.use_count(old) > 0)) return false;
+    if (is_result || graph_.use_count(old) > 0) return false;
   }
   return true;
 }

@@ -129,7 +129,7 @@ AttentionGradient::AttentionGradient(const AttentionBackwardSpec& spec,
                                      const AttentionKernel& kernel)
     : spec_(spec), kernel_(kernel) {
   const AttentionSpec& f = spec.forward;
-  const int64_t heads = f.batch * (f.heads / f.key_group);
+  const int64_t heads = (spec.sums_dmask() ? 1 : f.batch) * (f.heads / f.key_group);
   const int64_t blocks = std::max<int64_t>(1, ceil_div(f.columns, kernel.block_columns));
   // With at least half of enough_pieces heads each head is one piece, and there are no partial sums
   // to add.
@@ -146,7 +146,11 @@ long AttentionGradient::pieces() const {
   return static_cast<long>(f.batch * (f.heads / f.key_group) * column_pieces_);
 }
 long AttentionGradient::lanes() const {
-  return lanes_for(cycles_of(spec_.forward, kernel_, 2.5), pieces());
+  return lanes_for(cycles_of(spec_.forward, kernel_, 2.5), pieces() / turns());
+}
+
+long AttentionGradient::turns() const {
+  return spec_.sums_dmask() ? static_cast<long>(spec_.forward.batch) : 1;
 }
 
 int64_t AttentionGradient::partial_bytes() const {
@@ -157,10 +161,20 @@ int64_t AttentionGradient::partial_bytes() const {
       64);
 }
 
+int64_t AttentionGradient::dmask_bytes() const {
+  if (turns() <= dmask_batches) return 0;
+  const AttentionSpec& f = spec_.forward;
+  return round_up(f.key_group * f.rows * std::min(piece_columns_, f.columns) *
+                      static_cast<int64_t>(sizeof(double)),
+                  64);
+}
+
 void AttentionGradient::run(const AttentionBackward& at, void* scratch, Executor& executor) const {
-  char* partials = static_cast<char*>(scratch) + lanes() * lane_bytes_;
-  run_lanes(lanes(), pieces(), executor, [&](long lane, long index) {
-    run_piece(index, at, static_cast<char*>(scratch) + lane * lane_bytes_, partials);
+  char* dmasks = static_cast<char*>(scratch) + lanes() * lane_bytes_;
+  char* partials = dmasks + lanes() * dmask_bytes();
+  run_lanes(lanes(), pieces() / turns(), executor, [&](long lane, long index) {
+    run_turns(index, at, static_cast<char*>(scratch) + lane * lane_bytes_, partials,
+              reinterpret_cast<double*>(dmasks + lane * dmask_bytes()));
   });
   if (partial_bytes() == 0) return;
   const auto heads = static_cast<long>(spec_.forward.batch * spec_.forward.heads);
@@ -171,8 +185,43 @@ void AttentionGradient::run(const AttentionBackward& at, void* scratch, Executor
 void AttentionGradient::call(void* const* at, void* scratch, Executor& executor) const {
   using At = AttentionOperand;
   run({operands_of(at), at[At::out], sums_of(at), at[At::dout], at[At::dquery], at[At::dkey],
-       at[At::dvalue]},
+       at[At::dvalue], static_cast<float*>(at[At::dmask])},
       scratch, executor);
+}
+
+// The pieces of one head's columns, batch by batch where their gradient of the mask is one.
+void AttentionGradient::run_turns(long index, const AttentionBackward& at, void* lane,
+                                  char* partials, double* dmask) const {
+  const AttentionSpec& f = spec_.forward;
+  if (turns() == 1) return run_piece(index, at, lane, partials);
+  const auto key_heads = static_cast<long>(f.heads / f.key_group);
+  const long first = index / key_heads * turns() * key_heads + index % key_heads;
+  for (long batch = 0; batch < turns(); ++batch) {
+    run_piece(first + batch * key_heads, at, lane, partials);
+    const bool is_last = batch + 1 == turns();
+    if (dmask_bytes() > 0 && (is_last || (batch + 1) % dmask_batches == 0))
+      add_dmask(index, batch, at, dmask);
+  }
+}
+
+// Adds what the last batches, of which this one is the last, left in dmask to `sums`, which become
+// dmask at the end.
+void AttentionGradient::add_dmask(long index, int64_t batch, const AttentionBackward& at,
+                                  double* sums) const {
+  const AttentionSpec& f = spec_.forward;
+  const HeadStrides& s = spec_.dmask;
+  const int64_t key_heads = f.heads / f.key_group, first = index / key_heads * piece_columns_;
+  const int64_t columns = std::min(piece_columns_, f.columns - first);
+  const bool is_first = batch < dmask_batches, is_last = batch + 1 == f.batch;
+  for (int64_t g = 0; g < f.key_group; ++g)
+    for (int64_t i = 0; i < f.rows; ++i, sums += columns) {
+      float* row =
+          at.dmask + (index % key_heads * f.key_group + g) * s.head + i * s.row + first * s.column;
+      for (int64_t k = 0; k < columns; ++k) {
+        sums[k] = (is_first ? 0 : sums[k]) + row[k * s.column];
+        if (is_last) row[k * s.column] = static_cast<float>(sums[k]);
+      }
+    }
 }
 
 // The indices of a head's pieces differ by the number of heads; the first columns, which take the

@@ -7,7 +7,9 @@
 //
 //   forward    a piece is some rows of one head
 //   backward   a piece is some columns of one head of the key. If there are few heads, each has
-//              several pieces, and their partial sums of dquery are added up afterwards, in order
+//              several pieces, and their partial sums of dquery are added up afterwards, in order.
+//              Where the gradient of a mask is summed over the batch, the pieces of its heads and
+//              columns run one after the other, and every 16 of them are added up in f64
 //
 // Pieces and the order of sums depend on the spec and the target alone, so bits never depend on
 // the threads. Columns that the causal mask hides from a whole block of rows aren't read: a NaN
@@ -51,7 +53,7 @@ class AttentionGradient final : public LibraryFunction {
   static Result<std::shared_ptr<AttentionGradient>> make(const AttentionBackwardSpec& spec,
                                                          const AttentionKernel& kernel);
   int64_t scratch_bytes() const override {
-    return lane_bytes_ * lanes() + partial_bytes() * pieces();
+    return (lane_bytes_ + dmask_bytes()) * lanes() + partial_bytes() * pieces();
   }
   long pieces() const;
   void run(const AttentionBackward& at, void* scratch, Executor& executor) const;
@@ -60,7 +62,12 @@ class AttentionGradient final : public LibraryFunction {
  private:
   AttentionGradient(const AttentionBackwardSpec& spec, const AttentionKernel& kernel);
   long lanes() const;
+  long turns() const;             // pieces that run one after the other: one, or as many as batches
   int64_t partial_bytes() const;  // of one piece; 0 if each head is one piece
+  int64_t dmask_bytes() const;    // of a lane's sums in f64; 0 for few batches
+  void run_turns(long index, const AttentionBackward& at, void* lane, char* partials,
+                 double* dmask) const;
+  void add_dmask(long index, int64_t batch, const AttentionBackward& at, double* sums) const;
   void run_piece(long index, const AttentionBackward& at, void* lane, char* partials) const;
   void sum_head(long head, const AttentionBackward& at, const char* partials) const;
 

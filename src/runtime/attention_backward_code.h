@@ -7,7 +7,8 @@
 //       dV += P @ dout     dK += dS @ query        rows are keys
 //       dQ += dS^T @ key                           rows are queries
 //
-// With dropout factors f: P f instead of P in dV, (value @ dout) f in dS.
+// With dropout factors f: P f instead of P in dV, (value @ dout) f in dS. The gradient of a mask is
+// dS without scale, written query by query; of keys that a panel doesn't read it is 0.
 
 inline void clear(float* x, int64_t count) {
   for (int64_t i = 0; i < count; ++i) x[i] = 0;
@@ -103,7 +104,10 @@ class BackwardBlock {
   }
 
   void add_queries(int64_t g, int64_t query, int64_t queries, int64_t key, int64_t keys) {
-    if (visible_keys(f_, key, keys, query + queries) == 0) return;
+    if (visible_keys(f_, key, keys, query + queries) == 0) {
+      write_dmask(g, query, queries, key, keys, 0, nullptr);
+      return;
+    }
     const int64_t whole = rounded(queries, nr);
     const S* q = head_of<S>(at_.in.query, f_.query, columns_.batch, head(g)) + query * f_.query.row;
     const S* d = head_of<S>(at_.dout, spec_.dout, columns_.batch, head(g)) + query * spec_.dout.row;
@@ -115,10 +119,18 @@ class BackwardBlock {
       const int64_t end = query + min_of(p + nr, queries);
       int64_t& panel = visible[p / nr];
       panel = min_of(keys, rounded(visible_keys(f_, key, keys, end), mr));
-      if (panel == 0) continue;
+      if (panel == 0) {
+        write_dmask(g, query + p, min_of(nr, queries - p), key, keys, 0, nullptr);
+        continue;
+      }
       compute_weights(g, query + p, min_of(nr, queries - p), key, panel,
                       {query_rows.at + p * query_rows.row, query_rows.row},
                       {douts.at + p * douts.row, douts.row}, p);
+      if (spec_.wants_dmask) {
+        float* dscores = scratch_.dscores + p;
+        write_dmask(g, query + p, min_of(nr, queries - p), key, keys, panel, dscores);
+        scale_panel(dscores, panel, static_cast<float>(f_.scale));
+      }
       if (!spec_.wants_dquery) continue;
       const Sums dq = dquery_of(g, query + p);
       sum_product<TransposedForm<query_block>>(min_of(nr, queries - p), width_, panel,
@@ -143,12 +155,41 @@ class BackwardBlock {
     }
   }
 
+  // The gradient of the mask for these queries and keys; the first `visible` keys were computed.
+  void write_dmask(int64_t g, int64_t query, int64_t queries, int64_t key, int64_t keys,
+                   int64_t visible, const float* dscores) {
+    if (!spec_.wants_dmask) return;
+    const HeadStrides& at = spec_.dmask;
+    float* to =
+        head_of<float>(at_.dmask, at, columns_.batch, head(g)) + query * at.row + key * at.column;
+    const bool adds = spec_.sums_dmask() && columns_.batch % dmask_batches != 0;
+    for (int64_t q = 0; q < queries; ++q, to += at.row) {
+      const float* from = dscores + q;
+      if (adds) {
+        for (int64_t k = 0; k < visible; ++k) to[k * at.column] += from[k * query_block];
+      } else {
+        for (int64_t k = 0; k < visible; ++k) to[k * at.column] = from[k * query_block];
+        for (int64_t k = visible; k < keys; ++k) to[k * at.column] = 0;
+      }
+    }
+  }
+
+  static void scale_panel(float* dscores, int64_t keys, float scale) {
+    const Float factor = Floats::broadcast(scale);
+    for (int64_t k = 0; k < keys; ++k)
+      for (int64_t v = 0; v < nr; v += lanes) {
+        float* d = dscores + k * query_block + v;
+        Floats::store(d, Floats::load(d) * factor);
+      }
+  }
+
   // With dropout, compute_weights has replaced the factors by weight * factor.
   const float* weights_in_dvalue() const {
     return f_.dropout_p > 0 ? scratch_.factors : scratch_.weights;
   }
 
-  // P and dS of one panel, whose first query is column p of both.
+  // P and dS of one panel, whose first query is column p of both; dS without scale where it is also
+  // the gradient of the mask.
   void compute_weights(int64_t g, int64_t query, int64_t queries, int64_t key, int64_t keys,
                        const Rows& query_rows, const Rows& douts, int64_t p) {
     transpose_panel(query_rows, f_.width, static_cast<float>(f_.scale), scratch_.query_panel);
@@ -178,7 +219,7 @@ class BackwardBlock {
       sums[q] = q < queries ? from[q] : -masked_out;
       delta[q] = q < queries ? scratch_.delta[g * f_.rows + query + q] : 0;
     }
-    const Float scale = Floats::broadcast(static_cast<float>(f_.scale));
+    const Float scale = Floats::broadcast(spec_.wants_dmask ? 1 : static_cast<float>(f_.scale));
     for (int64_t v = 0; v < nr; v += lanes) {
       const Float sum = Floats::load(sums + v), row_delta = Floats::load(delta + v);
       for (int64_t k = 0; k < keys; ++k) {

@@ -40,6 +40,7 @@ struct AttentionBackward {
   void* dquery = nullptr;  // null: not wanted
   void* dkey = nullptr;
   void* dvalue = nullptr;
+  float* dmask = nullptr;
 };
 
 // Rows [first, first + count) of one head of the query, or columns of one head of the key.
@@ -47,12 +48,16 @@ struct AttentionRange {
   int64_t batch = 0, head = 0, first = 0, count = 0;
 };
 
+// How many gradients of a mask are added up in f32, one onto the other.
+constexpr int64_t dmask_batches = 16;
+
 struct AttentionKernel : AttentionSizes {
   void (*forward)(const AttentionSpec& spec, const AttentionForward& at, const AttentionRange& rows,
                   void* scratch) = nullptr;
   // Computes dkey and dvalue of the columns. The gradient of the queries that read them is written
   // to dquery if `partial` is null, else to `partial`, as f32 [key_group,rows,width rounded up to
-  // lanes].
+  // lanes]. Likewise dmask, of these columns; where the batch is summed, batch b adds to what is
+  // there unless b is a multiple of dmask_batches.
   void (*backward)(const AttentionBackwardSpec& spec, const AttentionBackward& at,
                    const AttentionRange& columns, float* partial, void* scratch) = nullptr;
   // Adds up `parts` partial gradients of one head, `stride` floats apart, into dquery.

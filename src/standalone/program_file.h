@@ -15,7 +15,7 @@
 
 namespace cleave::standalone {
 
-constexpr uint32_t file_version = 2;
+constexpr uint32_t file_version = 3;
 
 struct PhaseEntry {
   size_t function = 0;

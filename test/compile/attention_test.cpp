@@ -15,7 +15,7 @@ namespace {
 // Heads of one packed projection, attended to and merged again.
 std::string text(const std::string& dtype, const std::string& call) {
   return "graph @main(%qkv: input " + dtype +
-         "[2,9,48] grad, %m: input f32[9,9], %rng: rng_state i64[2]) {\n"
+         "[2,9,48] grad, %m: input f32[9,9], %n: param f32[4,9,9] grad, %rng: rng_state i64[2]) {\n"
          "  %v = view(%qkv; size=[2,9,3,4,4])\n"
          "  %p = permute(%v; dims=[2,0,3,1,4])\n"
          "  %q = select(%p; dim=0, index=0)\n"
@@ -30,7 +30,9 @@ std::string text(const std::string& dtype, const std::string& call) {
 }
 
 const std::string plain = "%q, %k, %w; is_causal=true", masked = "%q, %k, %w, %m",
-                  dropped = "%q, %k, %w, none, %rng; dropout_p=0.3, stream=2";
+                  dropped = "%q, %k, %w, none, %rng; dropout_p=0.3, stream=2",
+                  trained = "%q, %k, %w, %n",
+                  both = "%q, %k, %w, %n, %rng; dropout_p=0.3, stream=2";
 
 Graph joint_of(const std::string& dtype, const std::string& call) {
   return value_or_throw(make_joint(test::parsed(text(dtype, call)), test::core()));
@@ -43,7 +45,7 @@ PlannedProgram planned(Graph joint) {
 }
 
 TEST(AttentionProgram, OneCallForwardAndOneBackward) {
-  for (const std::string& call : {plain, masked, dropped}) {
+  for (const std::string& call : {plain, masked, dropped, trained, both}) {
     const PlannedProgram p = planned(joint_of("f32", call));
     std::vector<bool> backward;
     size_t products = 0;
@@ -76,7 +78,7 @@ TEST(AttentionProgram, OperandsAreReadAsTheyLie) {
 
 TEST(AttentionProgram, GradientsAreThoseOfTheOracle) {
   for (const std::string dtype : {"f32", "bf16", "f64"})
-    for (const std::string& call : {plain, masked, dropped}) {
+    for (const std::string& call : {plain, masked, dropped, trained, both}) {
       const Graph joint = joint_of(dtype, call);
       const std::map<std::string, Array> named = test::random_inputs(joint);
       Arrays inputs;

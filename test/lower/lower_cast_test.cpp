@@ -1,9 +1,10 @@
-// Products whose operands are casts of placeholders, each in turn: some casts are done by the
-// product while it packs the operand; the others must stay.
+// Products whose operands are casts, each in turn: some casts are done by the product while it
+// packs the operand; the others must stay.
 #include <gtest/gtest.h>
 
 #include "ir/builder.h"
 #include "loop/lower_rule.h"
+#include "test/lower/lowered.h"
 #include "test/random_inputs.h"
 #include "test/sample/check_graph.h"
 #include "test/sample/sample_call.h"
@@ -67,6 +68,24 @@ TEST(Cast, operands_of_products_are_what_they_were) {
     }
   }
   EXPECT_GE(graphs, 300);
+}
+
+// What a product makes, too: of f32 it is read as bf16 where it lies, also transposed.
+TEST(Cast, of_what_another_product_makes_is_no_thunk) {
+  for (const bool is_transposed : {false, true}) {
+    const std::string text =
+        "graph @g(%x: input f32[40,24], %w: input f32[24,32], %v: input bf16[40,16]) {\n"
+        "  %h = mm(%x, %w) : f32[40,32]\n  %c = _to_copy(%h; dtype=bf16) : bf16[40,32]\n" +
+        std::string(is_transposed ? "  %t = permute(%c; dims=[1,0])\n  %y = mm(%t, %v)\n"
+                                  : "  %u = permute(%v; dims=[1,0])\n  %y = mm(%u, %c)\n") +
+        "  return %y, %h\n}\n";
+    EXPECT_EQ(cleave::test::lowered(text).thunks.size(), 2u);
+    RandomGraph r;
+    r.g = cleave::test::parsed(text);
+    const std::map<std::string, Array> named = cleave::test::random_inputs(r.g);
+    for (const Placeholder& p : r.g.placeholders()) r.inputs.push_back(named.at(r.g.name(p.value)));
+    EXPECT_EQ(value_or_throw(check_graph(r, core(), CompilerChoice::none)).difference, "");
+  }
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "cleave/options.h"
 #include "ir/edit.h"
 #include "pass/passes.h"
+#include "pass/pipeline.h"
 #include "test/random_inputs.h"
 #include "test/sample/over_ranks.h"
 
@@ -84,6 +85,30 @@ TEST(Buckets, are_as_full_as_their_bounds_let_them) {
   }
 }
 
+TEST(Buckets, are_as_large_as_settings_say) {
+  const auto sent = [](const std::string& pass) {
+    Graph g = parsed(gradients(std::vector<int64_t>(10, 4)));  // of 16 bytes each
+    run(value_or_throw(find_pass(pass)), g);
+    std::vector<size_t> members;
+    for (const Sent& s : sent_by(g)) members.push_back(s.members);
+    return members;
+  };
+  EXPECT_EQ(sent("bucket_all_reduce:first_bucket_bytes:32:bucket_bytes:64"),
+            (std::vector<size_t>{2, 4, 4}));
+  EXPECT_EQ(sent("bucket_all_reduce:bucket_bytes:64"), (std::vector<size_t>{10}));
+}
+
+const char* const coalescing = "bucket_all_reduce:coalesce:1";
+
+TEST(Buckets, are_one_call_without_copies_where_coalesced) {
+  Graph g = parsed(gradients({3, 4, 5}));
+  EXPECT_EQ(run(value_or_throw(find_pass(coalescing)), g), 1);
+  std::map<std::string, int> calls;
+  for (const NodeId n : g.order()) ++calls[g.node(n).op->name];
+  EXPECT_EQ(calls, (std::map<std::string, int>{
+                       {"sin", 3}, {"all_reduce_coalesced", 1}, {"wait_tensor", 3}}));
+}
+
 // Values that are reduced, summed and reduced again, in any order.
 std::string random_text(uint64_t seed) {
   std::mt19937_64 rng(seed);
@@ -118,12 +143,13 @@ Arrays computed(const Graph& g) {
 
 TEST(CollectivePasses, keep_what_ranks_compute) {
   int64_t matches = 0;
-  for (uint64_t seed = 0; seed < 400; ++seed) {
+  for (uint64_t seed = 0; seed < 800; ++seed) {
+    const Pass bucket = seed < 400 ? bucket_all_reduce() : value_or_throw(find_pass(coalescing));
     Graph g = parsed(random_text(seed));
     eliminate_dead_code(g);  // a reader that nothing reads is none
     const Arrays want = computed(g);
-    matches += run(bucket_all_reduce(), g);
-    EXPECT_EQ(run(bucket_all_reduce(), g), 0) << seed;
+    matches += run(bucket, g);
+    EXPECT_EQ(run(bucket, g), 0) << seed;
     run(schedule_collectives(), g);
     EXPECT_EQ(run(schedule_collectives(), g), 0) << seed;
     const Arrays got = computed(g);
@@ -131,7 +157,7 @@ TEST(CollectivePasses, keep_what_ranks_compute) {
     for (size_t k = 0; k < want.size(); ++k)
       EXPECT_EQ(test::mismatch(got[k], want[k], 1e-12), "") << "seed " << seed << "\n" << print(g);
   }
-  EXPECT_GE(matches, 200);
+  EXPECT_GE(matches, 400);
 }
 
 TEST(CollectivePasses, move_so_many_calls_and_no_more) {

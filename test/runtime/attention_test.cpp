@@ -97,7 +97,7 @@ Tensor made(Random& random, DType dtype, std::array<int64_t, 4> shape, Layout la
 
 struct Case {
   AttentionBackwardSpec spec;
-  Tensor query, key, value, mask, out, dout, dquery, dkey, dvalue;
+  Tensor query, key, value, mask, out, dout, dquery, dkey, dvalue, dmask;
   std::array<int64_t, 2> rng = {0x123456789ab, 77};
 };
 
@@ -108,7 +108,9 @@ struct Wish {
   bool is_causal = false;
   std::optional<DType> mask = {};
   double dropout_p = 0;
+  enum class MaskGradient { none, each, summed } dmask = MaskGradient::none;
 };
+using MaskGradient = Wish::MaskGradient;
 
 Case made(Random& random, const Wish& w) {
   Case c;
@@ -163,6 +165,12 @@ Case made(Random& random, const Wish& w) {
   c.spec.dquery = c.dquery.at;
   c.spec.dkey = c.dkey.at;
   c.spec.dvalue = c.dvalue.at;
+  if (w.dmask == MaskGradient::none) return c;
+  const bool is_summed = w.dmask == MaskGradient::summed;
+  c.dmask = made(random, DType::f32, {is_summed ? 1 : w.batch, heads, w.rows, w.columns}, w.layout);
+  c.spec.wants_dmask = true;
+  if (is_summed) c.dmask.at.batch = 0;
+  c.spec.dmask = c.dmask.at;
   return c;
 }
 
@@ -182,7 +190,7 @@ uint32_t word_of(const Case& c, uint64_t index) {
 }
 
 struct Numbers {
-  std::vector<double> out, sums, dquery, dkey, dvalue;
+  std::vector<double> out, sums, dquery, dkey, dvalue, dmask;
 };
 
 // In double, except that `out` in the backward is the kernel's own, rounded result.
@@ -194,6 +202,7 @@ Numbers plain(const Case& c) {
   n.dquery.resize(size(f.batch * f.heads * f.rows * f.width));
   n.dkey.resize(size(f.batch * key_heads * f.columns * f.width));
   n.dvalue.resize(size(f.batch * key_heads * f.columns * f.value_width));
+  n.dmask.resize(size(c.dmask.shape[0] * f.heads * f.rows * f.columns));
   for (int64_t b = 0; b < f.batch; ++b)
     for (int64_t h = 0; h < f.heads; ++h)
       for (int64_t i = 0; i < f.rows; ++i) {
@@ -238,7 +247,10 @@ Numbers plain(const Case& c) {
             n.dvalue[size(at * f.value_width + e)] +=
                 weight[size(j)] * keep[size(j)] * c.dout(b, h, i, e);
           }
-          const double dscore = weight[size(j)] * (dweight - own) * f.scale;
+          const double dmask = weight[size(j)] * (dweight - own), dscore = dmask * f.scale;
+          if (c.spec.wants_dmask)
+            n.dmask[size((row - (c.spec.sums_dmask() ? b * f.heads * f.rows : 0)) * f.columns +
+                         j)] += dmask;
           for (int64_t e = 0; e < f.width; ++e) {
             n.dquery[size(row * f.width + e)] += dscore * c.key(b, kh, j, e);
             n.dkey[size(at * f.width + e)] += dscore * c.query(b, h, i, e);
@@ -282,9 +294,10 @@ std::vector<float> run(Case& c, const AttentionKernel& kernel, Executor& executo
   EXPECT_EQ(backward->scratch_bytes() % 64, 0);
   Scratch first(forward->scratch_bytes()), second(backward->scratch_bytes());
   forward->run({in, c.out.bytes.data(), sums.data()}, first.data(), executor);
-  backward->run({in, c.out.bytes.data(), sums.data(), c.dout.bytes.data(), c.dquery.bytes.data(),
-                 c.dkey.bytes.data(), c.dvalue.bytes.data()},
-                second.data(), executor);
+  backward->run(
+      {in, c.out.bytes.data(), sums.data(), c.dout.bytes.data(), c.dquery.bytes.data(),
+       c.dkey.bytes.data(), c.dvalue.bytes.data(), reinterpret_cast<float*>(c.dmask.bytes.data())},
+      second.data(), executor);
   return sums;
 }
 
@@ -321,6 +334,7 @@ void check(Random& random, const Wish& wish, const AttentionKernel& kernel) {
   expect_near("dquery", c.dquery, want.dquery, tolerance * growth(f.columns));
   expect_near("dkey", c.dkey, want.dkey, tolerance * growth(f.key_group * f.rows));
   expect_near("dvalue", c.dvalue, want.dvalue, tolerance);
+  expect_near("dmask", c.dmask, want.dmask, tolerance);
   for (int64_t n = 0; n < f.batch * f.heads; ++n)
     for (int64_t i = 0; i < f.sum_rows; ++i) {
       const double sum = i < f.rows ? want.sums[static_cast<size_t>(n * f.rows + i)] : 0;
@@ -332,6 +346,7 @@ void check(Random& random, const Wish& wish, const AttentionKernel& kernel) {
   EXPECT_EQ(again.dquery.bytes, c.dquery.bytes);
   EXPECT_EQ(again.dkey.bytes, c.dkey.bytes);
   EXPECT_EQ(again.dvalue.bytes, c.dvalue.bytes);
+  EXPECT_EQ(again.dmask.bytes, c.dmask.bytes);
 }
 
 std::vector<AttentionKernel> kernels(DType dtype) {
@@ -344,7 +359,10 @@ std::vector<AttentionKernel> kernels(DType dtype) {
 std::string text(const Wish& w) {
   return fmt::format("{} batch {} heads {}x{} [{}, {}] width {} {} causal {} mask {} dropout {}",
                      name_of(w.dtype), w.batch, w.key_heads, w.group, w.rows, w.columns, w.width,
-                     w.value_width, w.is_causal, w.mask ? name_of(*w.mask) : "none", w.dropout_p);
+                     w.value_width, w.is_causal, w.mask ? name_of(*w.mask) : "none", w.dropout_p) +
+         (w.dmask == MaskGradient::none   ? ""
+          : w.dmask == MaskGradient::each ? " dmask"
+                                          : " dmask summed");
 }
 
 TEST(Attention, RandomShapes) {
@@ -384,6 +402,31 @@ TEST(Attention, ManyBlocksOfKeysAndPiecesOfAHead) {
                .value_width = 32,
                .is_causal = is_causal},
               kernel);
+}
+
+TEST(Attention, GradientOfTheMask) {
+  Random random(9);
+  for (int round = 0; round < 30; ++round) {
+    Wish w;
+    w.dtype = std::array{DType::f32, DType::f32, DType::bf16, DType::f16}[pick(random, 0, 3)];
+    w.batch = pick(random, 1, coin(random) ? 4 : 40);  // sums of up to 16 are in f32
+    w.key_heads = pick(random, 1, 3);
+    w.group = pick(random, 1, 2);
+    w.rows = pick(random, 1, coin(random) ? 9 : 80);
+    w.columns = pick(random, 1, w.batch > 4 ? 40 : 450);
+    w.width = pick(random, 1, 40);
+    w.value_width = coin(random) ? w.width : pick(random, 1, 40);
+    w.layout = coin(random) ? Layout::any : Layout::plain;
+    w.is_causal = coin(random);
+    w.mask = std::array{DType::f32, w.dtype}[pick(random, 0, 1)];
+    if (pick(random, 0, 2) == 0) w.dropout_p = 0.3;
+    w.dmask = coin(random) ? MaskGradient::each : MaskGradient::summed;
+    SCOPED_TRACE(text(w));
+    for (const AttentionKernel& kernel : kernels(w.dtype)) {
+      Random same = random;
+      check(same, w, kernel);
+    }
+  }
 }
 
 TEST(Attention, NoRowsAndNoColumns) {

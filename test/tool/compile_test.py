@@ -73,6 +73,22 @@ class Compile(Case):
         joint = self.stages(self.file("j.clv", cleave("grad", "-", stdin=TWICE).stdout))
         self.assertEqual(joint["direction"], "training")
 
+    def test_passes_are_listed_with_matches(self):
+        g = self.file("m.clv", TWICE)
+        passes = {p["name"]: p["matches"] for p in self.stages(g, "--cache", "off")["passes"]}
+        listed = cleave("opt", "--list").stdout
+        for name in passes: self.assertIn(name, listed)
+        self.assertEqual((passes["merge_equal"], passes["fold_permute"]), (1, 0))  # relu(%y) stands twice
+        self.assertNotIn("merge_equal", [p["name"] for p in self.stages(g, "--cache", "off", "--off", "merge_equal")["passes"]])
+
+    def test_passes_take_settings(self):
+        calls = "".join(f"  %y{k} = tanh(%x{k})\n  %z{k} = mul(%y{k}; other={k}.5)\n" for k in range(3))
+        g = self.file("b.clv", "graph @main(%x0: input f32[2], %x1: input f32[2], %x2: input f32[2]) {\n" + calls + "  return %z0, %z1, %z2\n}\n")
+        def matches(on): return {p["name"]: p["matches"] for p in self.stages(g, "--cache", "off", "--on", on)["passes"]}["batch_activation"]
+        self.assertEqual((matches("batch_activation"), matches("batch_activation:min_fuse_set_size:3")), (0, 1))
+        self.refused(cleave("compile", g, "--on", "batch_activation:size:3"), 1, "has no setting 'size'; it has min_fuse_set_size")
+        self.refused(cleave("compile", g, "--off", "batch_activation:min_fuse_set_size:3"), 1, "a pass without settings")
+
     def test_bf16_without_the_instruction_warns(self):
         args = (self.file("m.clv", MLP), "--autocast", "bf16", "--target")
         r = cleave("compile", *args, "x86-64-v3", "--json")

@@ -2,6 +2,8 @@
 // tests: pass/rule_match.cpp rewrite/any_attrs.cpp
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "cleave/cleave.h"
 #include "test/random_inputs.h"
 
@@ -101,15 +103,22 @@ graph @search(%m: symint, %n: symint, %x: input f32[m,n]) {
   EXPECT_EQ(matches(plain.report(), "seen"), 0);
 }
 
-TEST(RuleFunctions, conditions_choose_among_matches) {
-  RewriteRule rule{.name = "wide", .text = double_relu};
-  rule.when = [](const RuleMatch& m) { return m.size("n") > 4; };
-  rule.make = [](const RuleMatch& m) { return Tensors{relu(m["x"])}; };
+TEST(RuleFunctions, conditions_choose_among_matches_at_each_point) {
   const auto both = [](const Tensor& x) {
     return sum(relu(relu(x))) + sum(relu(relu(x.slice(1, 0, 4))));
   };
-  CompiledFunction made = compiled(both, rule);
-  EXPECT_EQ(matches(made.report(), "wide"), 1);
+  for (const RulePoint point : points) {
+    std::set<int64_t> asked;
+    RewriteRule rule{.name = "wide", .text = double_relu, .point = point};
+    rule.when = [&](const RuleMatch& m) {
+      asked.insert(m.size("n"));
+      return m.size("n") > 4;
+    };
+    rule.make = [](const RuleMatch& m) { return Tensors{relu(m["x"])}; };
+    CompiledFunction made = compiled(both, rule);
+    EXPECT_EQ(matches(made.report(), "wide"), 1) << static_cast<int>(point);
+    EXPECT_EQ(asked, (std::set<int64_t>{4, 8})) << static_cast<int>(point);
+  }
 }
 
 TEST(RuleFunctions, conditions_go_with_replacements_of_text_and_with_their_gradients) {

@@ -8,7 +8,8 @@
 //   %t = add(%s, %r)
 //
 // Sums whose parts leave gaps or whose calls have different checkpoint tags are unchanged. Only the
-// sign of a zero may differ: -0 + 0 is 0.
+// sign of a zero may differ: -0 + 0 is 0. Time is linear in the calls, and sorts the parts: a sum
+// whose parts together aren't as long as it is isn't looked at.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -17,8 +18,6 @@
 
 namespace cleave {
 namespace {
-
-constexpr size_t max_parts = 512;  // of a sum: each add of a chain is tried as the last one
 
 struct Part {
   ValueId value;
@@ -71,7 +70,7 @@ std::vector<Part> parts_of_sum(const Graph& g, NodeId sum, const std::set<ValueI
     const NodeId d = g.value(v).def;
     if (d.valid() && !(g.node(d).tag == g.node(sum).tag)) return {};
     if (const std::optional<Part> part = part_of(g, v)) {
-      if (part->dim != (out.empty() ? part->dim : out[0].dim) || out.size() == max_parts) return {};
+      if (part->dim != (out.empty() ? part->dim : out[0].dim)) return {};
       out.push_back(*part);
       continue;
     }
@@ -89,13 +88,37 @@ std::vector<Part> parts_of_sum(const Graph& g, NodeId sum, const std::set<ValueI
   return y.shape[static_cast<size_t>(out[0].dim)].value() == end ? out : std::vector<Part>();
 }
 
+// How long the parts of a sum are together; none if it isn't one of parts alone, along one dim.
+struct Length {
+  int64_t dim = 0, parts = 0;
+};
+
+// The sums whose parts may cover them: they are as long.
+std::vector<NodeId> covered_sums(const Graph& g, const std::set<ValueId>& returned) {
+  std::vector<std::optional<Length>> lengths(g.value_capacity());
+  std::vector<NodeId> out;
+  const auto length_of = [&](ValueId v) -> std::optional<Length> {
+    if (const std::optional<Part> p = part_of(g, v)) return Length{p->dim, p->end - p->begin};
+    return g.use_count(v) == 1 && !returned.contains(v) ? lengths[v.v] : std::nullopt;
+  };
+  for (const NodeId n : g.order()) {
+    if (!is_plain_sum(g, n)) continue;
+    const Node& node = g.node(n);
+    const std::optional<Length> a = length_of(node.inputs[0]), b = length_of(node.inputs[1]);
+    if (!a || !b || a->dim != b->dim) continue;
+    const Length both{a->dim, a->parts + b->parts};
+    lengths[node.out(0).v] = both;
+    if (g.type(node.out(0)).shape[static_cast<size_t>(both.dim)] == Dim(both.parts))
+      out.push_back(n);
+  }
+  return out;
+}
+
 Result<PassCount> run(Graph& g, const OpRegistry& ops) {
   PassCount count;
   std::set<ValueId> returned;
   for (const Return& r : g.returns()) returned.insert(r.value);
-  std::vector<NodeId> sums;
-  for (const NodeId n : g.order())
-    if (is_plain_sum(g, n)) sums.push_back(n);
+  std::vector<NodeId> sums = covered_sums(g, returned);
   // The last sum of a chain first; afterwards its operands are dead, and erased elsewhere.
   for (; !sums.empty(); sums.pop_back()) {
     const NodeId n = sums.back();

@@ -6,8 +6,9 @@
 //
 // The backward isn't written as a pattern: the recognized forward is extracted as a graph of its
 // own; it and its replacement are differentiated, and the two joint graphs form the rule. Equal
-// layers have equal graphs, so they share a rule. Masks have no gradient here: a trained mask needs
-// the weights row by column. NaN of entirely masked rows become zeros.
+// layers have equal graphs, so they share a rule. Where a mask is added there is a second rule,
+// with the mask's gradient; it fits where the scores' gradient has another reader, which the first
+// refuses. NaN of entirely masked rows become zeros.
 #include <algorithm>
 #include <set>
 
@@ -22,21 +23,28 @@
 namespace cleave {
 namespace {
 
+enum class Masks : uint8_t { given, trained };
+
+bool adds(const AttentionMask& m) { return !m.fill; }
+
 // Extracts the forward without the program's names and sources: equal layers give equal graphs.
-Result<Graph> forward_alone(const Graph& g, const SpelledAttention& a) {
+Result<Graph> forward_alone(const Graph& g, const SpelledAttention& a, Masks masks) {
   Values inputs;
   const auto take = [&](ValueId v) {
     if (v.valid() && std::ranges::find(inputs, v) == inputs.end()) inputs.push_back(v);
   };
   for (const ValueId v : {a.query, a.key, a.value}) take(v);
-  const size_t trained = inputs.size();
-  for (const AttentionMask& m : a.masks) take(m.value);
+  Values trained = inputs;
+  for (const AttentionMask& m : a.masks) {
+    take(m.value);
+    if (masks == Masks::trained && adds(m)) trained.push_back(m.value);
+  }
   take(a.rng);
   CLEAVE_TRY(Graph alone, extract_subgraph(g, "search", inputs, {a.out}, Role::input));
   for (size_t i = 0; i < alone.placeholders().size(); ++i) {
     Placeholder& p = alone.placeholder(i);
     if (p.role != Role::rng_state) p.role = Role::input;
-    p.wants_grad = i < trained;
+    p.wants_grad = std::ranges::find(trained, inputs[i]) != trained.end();
     CLEAVE_CHECK(alone.rename(p.value, fmt::format("operand.{}", i)));
   }
   int64_t number = 0;
@@ -81,16 +89,19 @@ Result<std::vector<Rule>> rules_for(const Graph& g, const OpRegistry& ops) {
   for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) {
     const std::optional<SpelledAttention> a = read_attention(g, n, OtherReaders::any);
     if (!a) continue;
-    Result<Graph> alone = forward_alone(g, *a);
-    if (!alone.ok() || !seen.insert(print(*alone)).second) continue;
-    Result<Graph> other = replacement_of(*alone, ops);
-    if (!other.ok()) continue;
-    Result<Rule> rule = rule_of(
-        {fmt::format("attention {}", rules.size()),
-         *std::move(alone),
-         *std::move(other),
-         {.derive = [&ops](const Graph& f) { return make_joint(f, ops); }, .rounds = true}});
-    if (rule.ok()) rules.push_back(*std::move(rule));
+    for (const Masks masks : {Masks::given, Masks::trained}) {
+      if (masks == Masks::trained && std::ranges::none_of(a->masks, adds)) continue;
+      Result<Graph> alone = forward_alone(g, *a, masks);
+      if (!alone.ok() || !seen.insert(print(*alone)).second) continue;
+      Result<Graph> other = replacement_of(*alone, ops);
+      if (!other.ok()) continue;
+      Result<Rule> rule = rule_of(
+          {fmt::format("attention {}", rules.size()),
+           *std::move(alone),
+           *std::move(other),
+           {.derive = [&ops](const Graph& f) { return make_joint(f, ops); }, .rounds = true}});
+      if (rule.ok()) rules.push_back(*std::move(rule));
+    }
   }
   return rules;
 }

@@ -6,8 +6,9 @@
 //
 // A message costs its latency plus its bytes: for small gradients only latency matters. Buckets are
 // filled in the order in which the operands become ready, since a bucket of an early and a late
-// gradient would start late. The first holds at most 1 MiB, so that communication starts early, the
-// others 25 MiB, as in PyTorch's DistributedDataParallel; larger operands aren't merged.
+// gradient would start late. The first holds at most first_bucket_bytes (1 MiB), so that
+// communication starts early, the others bucket_bytes (25 MiB), as in PyTorch's
+// DistributedDataParallel; larger operands aren't merged.
 //
 // Merged calls have the same reduce_op, group, dtype, device and tag, static sizes, and a result
 // that only the call's wait uses. None may depend on another: calls are merged only if the longest
@@ -15,6 +16,9 @@
 // depends has a longer path by at least one. Gradients have height 0. At greater heights a call
 // isn't merged into a bucket that becomes ready only after one of the call's users, so that users
 // aren't delayed.
+//
+// With the setting `coalesce`, a bucket is one all_reduce_coalesced: without copies, but for
+// backends a message for each operand.
 //
 // The merged call comes after its last operand, its wait before the first user. The plan depends
 // only on the graph, so it is the same on all ranks. Each element is the same sum as before.
@@ -25,12 +29,16 @@
 #include "ir/edit.h"
 #include "pass/call_order.h"
 #include "pass/collective.h"
+#include "pass/pass_setting.h"
 #include "pass/passes.h"
 
 namespace cleave {
 namespace {
 
-constexpr int64_t first_bucket_bytes = int64_t{1} << 20, bucket_bytes = int64_t{25} << 20;
+struct BucketSettings {
+  int64_t first_bytes = int64_t{1} << 20, bytes = int64_t{25} << 20;
+  bool coalesces = false;
+};
 
 struct Member {
   NodeId reduce, wait;
@@ -61,9 +69,9 @@ ValueId shaped(Builder& b, ValueId v, const Shape& shape) {
 
 class Bucketer {
  public:
-  Bucketer(Graph& graph, const OpRegistry& ops)
-      : graph_(graph), ops_(ops), is_returned_(returned_values(graph)), at_(positions(graph)),
-        end_(at_.size()) {}
+  Bucketer(Graph& graph, const OpRegistry& ops, const BucketSettings& settings)
+      : graph_(graph), ops_(ops), settings_(settings), is_returned_(returned_values(graph)),
+        at_(positions(graph)), end_(at_.size()) {}
 
   // Buckets of at least two members, with families in the order of their first calls.
   std::vector<Bucket> buckets() const {
@@ -73,7 +81,7 @@ class Bucketer {
       std::ranges::sort(all, {},
                         [&](const Member& m) { return std::pair(m.ready, at_[m.reduce.v]); });
       Bucket open;
-      int64_t bytes = 0, most = first_bucket_bytes;
+      int64_t bytes = 0, most = settings_.first_bytes;
       size_t first_reader = 0;
       const auto close = [&] {
         if (open.size() > 1) out.push_back(open);
@@ -83,7 +91,7 @@ class Bucketer {
         const bool holds_up = family.first > 0 && m.ready > first_reader;
         if (!open.empty() && (bytes + m.bytes > most || holds_up)) {
           close();
-          most = bucket_bytes;
+          most = settings_.bytes;
         }
         bytes = open.empty() ? m.bytes : bytes + m.bytes;
         first_reader = open.empty() ? m.first_reader : std::min(first_reader, m.first_reader);
@@ -92,6 +100,32 @@ class Bucketer {
       close();
     }
     return out;
+  }
+
+  // One call of all operands; the waits stay.
+  Status coalesce(const Bucket& bucket) {
+    const Member &last = bucket.back(), &first = bucket.front();
+    Builder b(graph_, ops_);
+    b.set_loc(graph_.node(first.reduce).loc);
+    b.set_tag(graph_.node(first.reduce).tag);
+    const NodeId ready = after_operand(last);
+    b.insert_before(ready);
+    Values operands;
+    for (const Member& m : bucket) operands.push_back(graph_.node(m.reduce).inputs[0]);
+    const OpView call = graph_.view(first.reduce);
+    const Values sent =
+        b.call("all_reduce_coalesced", {operands},
+               {{"reduce_op", call.attr("reduce_op")}, {"group_name", call.attr("group_name")}});
+    CLEAVE_CHECK(b.status());
+    place_new(ready);
+    for (size_t k = 0; k < bucket.size(); ++k) {
+      const ValueId old = graph_.node(bucket[k].reduce).out(0);
+      const std::string name = graph_.name(old);
+      graph_.replace_uses(old, sent[k]);
+      graph_.erase(bucket[k].reduce);
+      CLEAVE_CHECK(graph_.rename(sent[k], name));
+    }
+    return {};
   }
 
   Status join(const Bucket& bucket) {
@@ -198,19 +232,20 @@ class Bucketer {
 
   Graph& graph_;
   const OpRegistry& ops_;
+  const BucketSettings settings_;
   std::vector<bool> is_returned_;
   std::vector<size_t> at_;
   size_t end_;
 };
 
-Result<PassCount> run(Graph& graph, const OpRegistry& ops) {
+Result<PassCount> run(Graph& graph, const OpRegistry& ops, const BucketSettings& settings) {
   PassCount count;
   if (has_effect(graph)) return count;
   for (int64_t before = -1; before < count.matches;) {  // calls moved up may be ready sooner
     before = count.matches;
-    Bucketer bucketer(graph, ops);
+    Bucketer bucketer(graph, ops, settings);
     for (const Bucket& bucket : bucketer.buckets()) {
-      CLEAVE_CHECK(bucketer.join(bucket));
+      CLEAVE_CHECK(settings.coalesces ? bucketer.coalesce(bucket) : bucketer.join(bucket));
       ++count.matches;
       count.nodes += 2 * std::ssize(bucket);
     }
@@ -222,9 +257,19 @@ Result<PassCount> run(Graph& graph, const OpRegistry& ops) {
 }  // namespace
 
 Pass bucket_all_reduce() {
-  return {.name = "bucket_all_reduce",
-          .summary = "all-reduces of gradients become few, each of a bucket of them",
-          .run = run};
+  Pass pass{.name = "bucket_all_reduce",
+            .summary = "all-reduces of gradients become few, each of a bucket of them"};
+  const BucketSettings usual;
+  pass.settings = {{"first_bucket_bytes", usual.first_bytes, 0, "of the first bucket, at most"},
+                   {"bucket_bytes", usual.bytes, 0, "of each other, at most"},
+                   {"coalesce", 0, 0, "1: one call of all operands, not of a copy of them"}};
+  pass.make_run = [](const std::vector<PassSetting>& s) -> Pass::Run {
+    const BucketSettings settings{setting(s, "first_bucket_bytes"), setting(s, "bucket_bytes"),
+                                  setting(s, "coalesce") != 0};
+    return [settings](Graph& g, const OpRegistry& ops) { return run(g, ops, settings); };
+  };
+  pass.run = pass.make_run(pass.settings);
+  return pass;
 }
 
 }  // namespace cleave

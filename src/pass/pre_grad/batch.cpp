@@ -2,14 +2,27 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "ir/edit.h"
 #include "pass/call_order.h"
+#include "pass/pass_setting.h"
 
 namespace cleave {
 namespace {
 
-constexpr size_t min_calls = 5, max_calls = 300;
+struct Limits {
+  size_t min_calls = 5, max_calls = 300;
+  int64_t search_depth = 0;
+  bool same_users = false, same_parent = false;
+};
+
+Limits limits_of(const std::vector<PassSetting>& s) {
+  return {static_cast<size_t>(setting(s, "min_fuse_set_size")),
+          static_cast<size_t>(setting(s, "max_fuse_set_size")), setting(s, "max_fuse_search_depth"),
+          setting(s, "fuse_nodes_with_same_users") != 0,
+          setting(s, "fuse_nodes_with_same_parent") != 0};
+}
 
 using Group = std::vector<NodeId>;
 
@@ -32,33 +45,67 @@ std::vector<int64_t> depths(const Graph& g) {
   return depth;
 }
 
+// Whether a result of a joint graph depends on each call; none of another graph.
+std::vector<bool> calls_of_results(const Graph& g) {
+  std::vector<bool> needed(g.node_capacity());
+  if (!g.is_joint()) return needed;
+  const auto need = [&](ValueId v) {
+    if (v.valid() && g.value(v).def.valid()) needed[g.value(v).def.v] = true;
+  };
+  for (const Return& r : g.returns())
+    if (r.kind == ReturnKind::result) need(r.value);
+  for (NodeId n = g.last_node(); n.valid(); n = g.prev_node(n))
+    if (needed[n.v]) std::ranges::for_each(g.node(n).inputs, need);
+  return needed;
+}
+
+// Sets of calls that are joined.
+class CallSets {
+ public:
+  explicit CallSets(size_t calls) : parent_(calls) {
+    for (size_t k = 0; k < calls; ++k) parent_[k] = static_cast<uint32_t>(k);
+  }
+  uint32_t find(uint32_t n) {
+    while (parent_[n] != n) n = parent_[n] = parent_[parent_[n]];
+    return n;
+  }
+  void join(uint32_t a, uint32_t b) {
+    parent_[std::max(find(a), find(b))] = std::min(find(a), find(b));
+  }
+
+ private:
+  std::vector<uint32_t> parent_;
+};
+
 class Batcher {
  public:
-  Batcher(Graph& graph, const OpRegistry& ops, const BatchKind& kind)
-      : graph_(graph), ops_(ops), kind_(kind), is_returned_(graph.value_capacity()) {
+  Batcher(Graph& graph, const OpRegistry& ops, const BatchKind& kind, const Limits& limits)
+      : graph_(graph), ops_(ops), kind_(kind), limits_(limits),
+        is_returned_(graph.value_capacity()) {
     for (const Return& r : graph.returns()) is_returned_[r.value.v] = true;
   }
 
   // Returns the groups in the order of their first calls.
   std::vector<Group> groups() const {
-    const std::vector<int64_t> depth = depths(graph_);
+    const std::vector<std::string> keys = all_keys();
+    std::optional<CallSets> near;
+    if (limits_.search_depth > 0) near = calls_near(keys);
     std::map<std::string, size_t> at;
     std::vector<Group> open, out;
     for (NodeId n = graph_.first_node(); n.valid(); n = graph_.next_node(n)) {
-      std::string key = kind_.key(graph_.view(n));
-      if (key.empty() || !fits(n)) continue;
-      const CheckpointTag& tag = graph_.node(n).tag;
-      key += fmt::format(" {} {} {}", depth[n.v], static_cast<int>(tag.policy), tag.ac_graph);
+      if (keys[n.v].empty()) continue;
+      std::string key = keys[n.v];
+      if (near) key += fmt::format(" near {}", near->find(n.v));
       const auto [it, is_new] = at.try_emplace(std::move(key), open.size());
       if (is_new) open.emplace_back();
       Group& group = open[it->second];
       group.push_back(n);
-      if (group.size() < max_calls) continue;
-      out.push_back(std::move(group));
+      if (group.size() < limits_.max_calls) continue;
+      if (group.size() >= limits_.min_calls) out.push_back(std::move(group));
       group.clear();
     }
     for (Group& group : open)
-      if (group.size() >= min_calls) out.push_back(std::move(group));
+      if (group.size() >= limits_.min_calls) out.push_back(std::move(group));
     return out;
   }
 
@@ -85,6 +132,71 @@ class Batcher {
   }
 
  private:
+  // By call: what it shares with the others of its group; empty where it has none.
+  std::vector<std::string> all_keys() const {
+    const std::vector<int64_t> depth = depths(graph_);
+    const std::vector<bool> of_result = calls_of_results(graph_);
+    std::vector<std::string> keys(graph_.node_capacity());
+    for (NodeId n = graph_.first_node(); n.valid(); n = graph_.next_node(n)) {
+      std::string& key = keys[n.v];
+      key = kind_.key(graph_.view(n));
+      if (key.empty()) continue;
+      if (!fits(n)) {
+        key.clear();
+        continue;
+      }
+      const CheckpointTag& tag = graph_.node(n).tag;
+      key += fmt::format(" {} {} {} {}", depth[n.v], static_cast<int>(tag.policy), tag.ac_graph,
+                         of_result[n.v] ? "result" : "");
+      if (limits_.same_users) key += users_of(n);
+      if (limits_.same_parent) key += parents_of(n);
+    }
+    return keys;
+  }
+
+  std::string users_of(NodeId n) const {
+    std::string out = " read by";
+    for (const Use& use : graph_.uses(graph_.node(n).out(0)))
+      out += " " + graph_.node(use.node).op->name;
+    return out;
+  }
+
+  // What the operands are views or parts of.
+  std::string parents_of(NodeId n) const {
+    std::string out = " reads";
+    for (ValueId v : graph_.node(n).inputs) {
+      while (v.valid() && graph_.value(v).def.valid() &&
+             has(graph_.node(graph_.value(v).def).op->traits, Trait::view))
+        v = graph_.node(graph_.value(v).def).inputs[0];
+      out += fmt::format(" {}", v.v);
+    }
+    return out;
+  }
+
+  // Joins the calls of one key that a reader finds within the depth, not looking past any that has
+  // a key.
+  CallSets calls_near(const std::vector<std::string>& keys) const {
+    CallSets near(graph_.node_capacity());
+    for (NodeId reader = graph_.first_node(); reader.valid(); reader = graph_.next_node(reader)) {
+      std::map<std::string_view, NodeId> found;
+      std::set<NodeId> seen, level{reader};
+      for (int64_t depth = 0; depth < limits_.search_depth && !level.empty(); ++depth) {
+        std::set<NodeId> next;
+        for (const NodeId n : level)
+          for (const ValueId v : graph_.node(n).inputs) {
+            const NodeId def = v.valid() ? graph_.value(v).def : NodeId();
+            if (!def.valid() || !seen.insert(def).second) continue;
+            if (keys[def.v].empty())
+              next.insert(def);
+            else
+              near.join(found.try_emplace(keys[def.v], def).first->second.v, def.v);
+          }
+        level = std::move(next);
+      }
+    }
+    return near;
+  }
+
   bool fits(NodeId n) const {
     const Node& node = graph_.node(n);
     if (has(node.op->traits, Trait::random)) return false;
@@ -97,13 +209,15 @@ class Batcher {
   Graph& graph_;
   const OpRegistry& ops_;
   const BatchKind& kind_;
+  const Limits limits_;
   std::vector<bool> is_returned_;
 };
 
-Result<PassCount> batch_calls(Graph& graph, const OpRegistry& ops, const BatchKind& kind) {
+Result<PassCount> batch_calls(Graph& graph, const OpRegistry& ops, const BatchKind& kind,
+                              const Limits& limits) {
   PassCount count;
   if (has_effect(graph)) return count;
-  Batcher batcher(graph, ops, kind);
+  Batcher batcher(graph, ops, kind, limits);
   for (std::vector<Group> groups = batcher.groups(); !groups.empty(); groups = batcher.groups()) {
     for (const Group& group : groups) {
       CLEAVE_CHECK(batcher.merge(group));
@@ -118,11 +232,20 @@ Result<PassCount> batch_calls(Graph& graph, const OpRegistry& ops, const BatchKi
 }  // namespace
 
 Pass batch_pass(std::string name, std::string summary, BatchKind kind, bool rounds) {
-  return {.name = std::move(name),
-          .summary = std::move(summary),
-          .run = [kind = std::move(kind)](
-                     Graph& g, const OpRegistry& ops) { return batch_calls(g, ops, kind); },
-          .rounds = rounds};
+  Pass pass{.name = std::move(name), .summary = std::move(summary), .rounds = rounds};
+  pass.settings = {
+      {"min_fuse_set_size", 5, 2, "calls of a group, at least"},
+      {"max_fuse_set_size", 300, 2, "calls of a group, at most; groups of one shape form another"},
+      {"max_fuse_search_depth", 0, 0, "of calls above one reader; 0: calls anywhere"},
+      {"fuse_nodes_with_same_users", 0, 0, "1: calls that equal operators read"},
+      {"fuse_nodes_with_same_parent", 0, 0, "1: calls whose operands are views of one value"}};
+  pass.make_run = [kind = std::move(kind)](const std::vector<PassSetting>& settings) -> Pass::Run {
+    return [kind, limits = limits_of(settings)](Graph& g, const OpRegistry& ops) {
+      return batch_calls(g, ops, kind, limits);
+    };
+  };
+  pass.run = pass.make_run(pass.settings);
+  return pass;
 }
 
 std::string type_key(const OpView& call, int k) { return call.in_type(k).text(); }

@@ -4,10 +4,19 @@
 //
 // Calls of one key and one depth form a group. The depth of a call is the number of computing calls
 // on the longest path to it, so calls of one depth can't depend on each other, and groups can't
-// depend on each other in both directions, however many are formed. A group has 5 to 300 calls in
-// their order (PyTorch's default for min_fuse_set_size and max_fuse_set_size); more calls form
-// several groups. The calls must have the same checkpoint tag, and only their first result may be
-// used. A graph that contains a call with an effect is unchanged, since grouping moves calls.
+// depend on each other in both directions, however many are formed. The calls must have the same
+// checkpoint tag, and only their first result may be used. Of a joint graph, those that a result
+// needs and others form no group, so that it can still be cut. A graph that contains a call with an
+// effect is unchanged, since grouping moves calls.
+//
+// Settings are PyTorch's (fx_passes/group_batch_fusion.py):
+//
+//   min_fuse_set_size, max_fuse_set_size    5 to 300 calls in their order; more form several
+//                                           groups, and groups of one shape a group again
+//   max_fuse_search_depth                   0: calls anywhere; n: those that are at most n calls
+//                                           above one reader, with none of their kind between
+//   fuse_nodes_with_same_users, _parent     1: calls that are read by equal operators; whose
+//                                           operands are views of the same values
 #pragma once
 #include <functional>
 #include <string>
@@ -27,6 +36,11 @@ struct BatchKind {
 
 // A pass that forms groups until there are none left. Matches are groups, nodes their calls.
 Pass batch_pass(std::string name, std::string summary, BatchKind kind, bool rounds = false);
+
+// The kinds that passes before and after gradients share.
+BatchKind linear_kind();
+BatchKind activation_kind();
+BatchKind arithmetic_kind();
 
 // The type of operand `k`, for keys.
 std::string type_key(const OpView& call, int k);

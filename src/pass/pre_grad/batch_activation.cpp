@@ -27,10 +27,12 @@ Values build(Builder& b, const std::vector<OpView>& calls) {
 
 }  // namespace
 
+BatchKind activation_kind() { return {.key = key, .build = build}; }
+
 Pass batch_activation() {
   return batch_pass("batch_activation",
                     "independent activations of one shape become one, of their stack",
-                    {.key = key, .build = build});
+                    activation_kind());
 }
 
 }  // namespace cleave

@@ -36,10 +36,12 @@ Values build(Builder& b, const std::vector<OpView>& calls) {
 
 }  // namespace
 
+BatchKind arithmetic_kind() { return {.key = key, .build = build}; }
+
 Pass batch_arithmetic() {
   return batch_pass("batch_arithmetic",
                     "independent calls of + - * / on values of one shape become one",
-                    {.key = key, .build = build});
+                    arithmetic_kind());
 }
 
 }  // namespace cleave

@@ -31,9 +31,11 @@ Values build(Builder& b, const std::vector<OpView>& calls) {
 
 }  // namespace
 
+BatchKind linear_kind() { return {.key = key, .build = build}; }
+
 Pass batch_linear() {
   return batch_pass("batch_linear", "independent matrix products of one shape become a batched one",
-                    {.key = key, .build = build}, true);
+                    linear_kind(), true);
 }
 
 }  // namespace cleave

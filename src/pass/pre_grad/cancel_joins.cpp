@@ -8,8 +8,9 @@
 //
 // split_cat: each part must consist of whole items, or each item of whole parts, which then become
 // a split of it; it and unbind_pointwise need a join with no other user. Items must have the join's
-// dtype.
+// dtype. Time is linear in items and cuts.
 #include <algorithm>
+#include <unordered_map>
 
 #include "op/window.h"
 #include "pass/passes.h"
@@ -101,64 +102,95 @@ Values build_pointwise(Builder& b, const Match& m) {
   return out;
 }
 
-bool selects_item(const Match& m) {
-  return takes_stacked_dim(m) && position_at(m.call("cut")).index.is_const();
+// The call of `op` that makes the value which is cut, under the cut's tag. Its items aren't
+// matched: there may be thousands, for each of thousands of cuts.
+const Node* cut_join(const Match& m, std::string_view op) {
+  const Graph& g = m.graph();
+  const NodeId n = g.value(m["join"]).def;
+  if (!n.valid() || g.node(n).op->name != op || !(g.node(n).tag == g.node(m.node("cut")).tag))
+    return nullptr;
+  return &g.node(n);
+}
+
+int64_t joined_dim(const Match& m, const Node& join) {
+  const AttrValue* given = join.attrs.find(static_cast<uint16_t>(join.op->schema.find("dim")));
+  return from_front(given ? given->get<Dim>()->value() : 0, m.type("join").rank());
+}
+
+std::optional<ValueId> selected_item(const Match& m) {
+  const Node* join = cut_join(m, "stack");
+  if (!join) return {};
+  const Position at = position_at(m.call("cut"));
+  if (at.dim != joined_dim(m, *join) || !at.index.is_const()) return {};
+  const ValueId item = join->inputs[static_cast<size_t>(at.index.value())];
+  return m.graph().type(item).dtype == m.type("join").dtype ? std::optional(item) : std::nullopt;
 }
 
 // ---- slice of a cat
 
 struct Inside {
-  size_t item = 0;
+  ValueId item;
   Dim start;
 };
 
-struct Stripe {
-  int64_t start, size;
-};
+// Where the items of a cat end, up to the first whose size is unknown or that has another rank.
+using ItemEnds = std::unordered_map<uint32_t, std::vector<int64_t>>;
 
-// For items of static size, without symbolic arithmetic: there may be thousands, for each of
-// thousands of slices. nullopt: an item of unknown size precedes the slice.
-std::optional<std::optional<Inside>> inside_static(const Graph& g, const Values& items,
-                                                   int64_t rank, int64_t dim, Stripe at) {
-  for (size_t k = 0; k < items.size(); ++k) {
-    const Type& t = g.type(items[k]);
-    if (t.rank() != rank) return std::optional<Inside>();
-    const Dim& size = t.shape[static_cast<size_t>(dim)];
-    if (!size.is_const()) return std::nullopt;
-    if (at.start < 0) return std::optional<Inside>();
-    if (at.start + at.size <= size.value()) return std::optional(Inside{k, Dim(at.start)});
-    at.start -= size.value();
+const std::vector<int64_t>& item_ends(const Match& m, const Node& join, int64_t dim) {
+  if (!m.memo().has_value()) m.memo() = ItemEnds();
+  const auto [it, is_new] =
+      std::any_cast<ItemEnds&>(m.memo()).try_emplace(m.node("join").v, std::vector<int64_t>());
+  if (!is_new) return it->second;
+  int64_t end = 0;
+  for (const ValueId item : join.inputs) {
+    const Type& t = m.graph().type(item);
+    if (t.rank() != m.type("join").rank() || !t.shape[static_cast<size_t>(dim)].is_const()) break;
+    it->second.push_back(end += t.shape[static_cast<size_t>(dim)].value());
   }
-  return std::optional<Inside>();
+  return it->second;
 }
 
-// Returns the item that contains the slice, and the position in it.
-std::optional<Inside> inside_item(const Match& m) {
+std::optional<Inside> inside_symbolic(const Match& m, const Node& join, const Window& w) {
   const Graph& g = m.graph();
-  const int64_t dim = dim_of(m, "join"), rank = m.type("join").rank();
-  const Window w = window_of(m.call("cut"));
-  if (w.dim != dim || w.step != 1) return {};
-  const Values& items = m.all("item");
-  if (w.start.is_const() && w.size.is_const())
-    if (const auto found = inside_static(g, items, rank, dim, {w.start.value(), w.size.value()}))
-      return *found;
   Dim start = w.start;
-  for (size_t k = 0; k < items.size(); ++k) {
-    const Type& t = g.type(items[k]);
-    if (t.rank() != rank || g.env().range_of(start).lo < 0) return {};
-    const Dim& size = t.shape[dim];
-    if (g.env().range_of(size - start - w.size).lo >= 0) return Inside{k, start};
+  for (const ValueId item : join.inputs) {
+    const Type& t = g.type(item);
+    if (t.rank() != m.type("join").rank() || g.env().range_of(start).lo < 0) return {};
+    const Dim& size = t.shape[static_cast<size_t>(w.dim)];
+    if (g.env().range_of(size - start - w.size).lo >= 0) return Inside{item, start};
     start = start - size;
   }
   return {};
 }
 
+// Returns the item that contains the slice, and the position in it.
+std::optional<Inside> inside_item(const Match& m) {
+  const Node* join = cut_join(m, "cat");
+  if (!join) return {};
+  const Window w = window_of(m.call("cut"));
+  if (w.dim != joined_dim(m, *join) || w.step != 1) return {};
+  std::optional<Inside> found;
+  const std::vector<int64_t>& ends = item_ends(m, *join, w.dim);
+  if (w.start.is_const() && w.size.is_const()) {
+    const int64_t start = w.start.value();
+    const auto end = std::ranges::lower_bound(ends, start + w.size.value());
+    if (end == ends.end() && ends.size() == join->inputs.size()) return {};
+    const int64_t begin = end == ends.begin() ? 0 : *std::prev(end);
+    if (end != ends.end() && start < begin) return {};
+    if (end != ends.end())
+      found = Inside{join->inputs[static_cast<size_t>(end - ends.begin())], Dim(start - begin)};
+  }
+  if (!found) found = inside_symbolic(m, *join, w);
+  const bool keeps = found && m.graph().type(found->item).dtype == m.type("join").dtype;
+  return keeps ? found : std::nullopt;
+}
+
 Values build_slice(Builder& b, const Match& m) {
   const Inside in = *inside_item(m);
   const Window w = window_of(m.call("cut"));
-  const ValueId item = m.all("item")[in.item];
-  if (b.graph().env().provably_equal(b.type(item).shape[w.dim], w.size)) return {item};
-  return {b.slice(item, w.dim, in.start, in.start + w.size)};
+  if (b.graph().env().provably_equal(b.type(in.item).shape[static_cast<size_t>(w.dim)], w.size))
+    return {in.item};
+  return {b.slice(in.item, w.dim, in.start, in.start + w.size)};
 }
 
 }  // namespace
@@ -188,21 +220,18 @@ Pass cancel_joins() {
            .when = takes_stacked_dim,
            .build = build_pointwise},
           {.name = "select_stack",
-           .search = {call("select", {join("stack").shared()},
-                           {{"dim", bind("dim")}, {"index", anything()}})
+           .search = {call("select", {any("join")}, {{"dim", anything()}, {"index", anything()}})
                           .named("cut")},
-           .when = selects_item,
-           .build = [](Builder&, const Match& m) -> Values {
-             return {m.all("item")[static_cast<size_t>(position_at(m.call("cut")).index.value())]};
-           }},
+           .when = [](const Match& m) { return selected_item(m).has_value(); },
+           .build = [](Builder&, const Match& m) -> Values { return {*selected_item(m)}; }},
           {.name = "slice_cat",
-           .search = {call("slice", {join("cat").shared()},
+           .search = {call("slice", {any("join")},
                            {{"dim", anything()},
                             {"start", anything()},
                             {"end", anything()},
                             {"step", anything()}})
                           .named("cut")},
-           .when = [](const Match& m) { return keeps_dtype(m) && inside_item(m).has_value(); },
+           .when = [](const Match& m) { return inside_item(m).has_value(); },
            .build = build_slice}}};
 }
 
