@@ -192,8 +192,11 @@ class Network:
         self.step(lambda v, p: (v[a].bfloat16() @ p[w].bfloat16()).float())
 
     def constant(self):
-        a, kind = self.pick(), self.rng.randint(0, 2)
-        if kind == 0:
+        a, kind = self.pick(), self.rng.randint(0, 3)
+        numbers = [self.rng.random() for _ in range(self.width)]
+        if kind == 3:
+            self.step(lambda v, p: (v[a] * torch.tensor(numbers)).sin())
+        elif kind == 0:
             self.step(lambda v, p: v[a] * torch.arange(self.width, dtype=torch.float32))
         elif kind == 1:
             self.step(lambda v, p: v[a] + torch.ones(self.width) * torch.full((self.width,), 0.5))

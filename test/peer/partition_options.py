@@ -22,7 +22,7 @@ def drawn(rng):
     if rng.random() < 0.2:
         distance = rng.choice([0, 1, 2, 5, 20])
         add(f"--max-distance {distance}", max_dist_from_bw=distance)
-    if rng.random() < 0.7:
+    if rng.random() < 0.7 or not words:
         budget = rng.choice(BUDGETS)
         add(f"--budget {budget}", activation_memory_budget=budget)
         solver, estimator = rng.choice(["dp", "dp", "greedy", "ilp"]), rng.choice(["flops", "flops", "testing"])

@@ -25,7 +25,7 @@ POLICIES = [CheckpointPolicy.PREFER_RECOMPUTE] * 6 + [CheckpointPolicy.MUST_RECO
                                                       CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE]
 # What runs after the cut isn't part of it: here saved random states, which cleave has no need of.
 partitioners.functionalize_rng_ops = lambda joint, fw, bw, sizes: (fw, bw)
-estimate_runtime = partitioners.estimate_runtime
+estimate_runtime, ilp_knapsack = partitioners.estimate_runtime, partitioners.ilp_knapsack
 # The estimator makes the call, and a random one knows no seed: it has no flops.
 partitioners.estimate_runtime = lambda n: 1 if is_random(n) else estimate_runtime(n)
 
@@ -170,9 +170,25 @@ class Joint:
         return fx.GraphModule(self.gm, graph)
 
     def saved(self, settings):
+        """And self.best: what ilp's choice is worth; None: it wasn't asked."""
+        self.best = None
         names = {n.name: t for n, t in self.names.items()}
+        def ilp(memory, runtimes, budget):
+            out = ilp_knapsack(memory, runtimes, budget)
+            self.best = round(sum(runtimes[k] for k in out[1]))
+            return out
+        partitioners.ilp_knapsack = ilp
         with config.patch(**settings):
-            fw, _ = partitioners.min_cut_rematerialization_partition(
+            fw, bw = partitioners.min_cut_rematerialization_partition(
                 self._copy(), None, num_fwd_outputs=self.results, static_lifetime_input_indices=list(range(self.parameters)))
         outs = next(n for n in fw.graph.nodes if n.op == "output").args[0][self.results:]
-        return {names[n.name]: partitioners._size_of(n) for n in outs if isinstance(n.meta.get("val"), torch.Tensor)}
+        # A random call that nothing reads stays in PyTorch's backward, with what it reads: where it is functional, it goes.
+        read, stack = set(), [next(n for n in bw.graph.nodes if n.op == "output")]
+        while stack:
+            for m in stack.pop().all_input_nodes:
+                if m not in read:
+                    read.add(m)
+                    stack.append(m)
+        read = {n.name for n in read if n.op == "placeholder"}
+        return {names[n.name]: partitioners._size_of(n) for n in outs
+                if isinstance(n.meta.get("val"), torch.Tensor) and n.name in read}

@@ -53,6 +53,32 @@ class Budget(Case):
         self.refused(cleave("run", graph, "--random", "--mode", "pytorch"), 1, "--grad", "joint graph")
         self.refused(cleave("run", graph, "--random", "--grad", "--mode", "pytorch", "--budget", "2"), 1, "2")
 
+    def test_its_solver_estimator_and_bans_reach_run_and_train(self):
+        _, want = self.run_with("--mode", "default")
+        def kernels(*args):
+            got, bits = self.run_with("--mode", "pytorch", *args)
+            self.assertEqual(bits, want)
+            return got["kernels"]
+        self.assertGreater(kernels("--aggressive"), kernels())
+        self.assertEqual(kernels("--ban", "used_far_apart=off,long_fusible_chains=off,materialized_backward=off,not_in_allowlist=off"), kernels("--aggressive"))
+        got, bits = self.run_with("--options", "partition=pytorch,aggressive:true")
+        self.assertEqual((got["kernels"], bits), (kernels("--aggressive"), want))
+        for solver in ("dp", "greedy", "ilp"): kernels("--budget", "0.5", "--solver", solver, "--estimator", "testing")
+        graph = self.file("chain.clv", CHAIN)
+        self.refused(cleave("run", graph, "--random", "--grad", "--aggressive"), 1, "of mode pytorch alone")
+        self.refused(cleave("run", graph, "--random", "--grad", "--mode", "pytorch", "--budget", "0.5", "--estimator", "profile"), 1,
+                     "nothing is timed while a program is compiled")
+        text = self.path("text.txt")
+        with open(text, "w") as f: f.write("to be or not to be, that is the question\n" * 60)
+        train = lambda *args: cleave("train", "--text", text, *TINY, "--json", "--steps", 3, *args)
+        plain = losses(train())
+        for args in ((), ("--budget", "0"), ("--budget", "0.5", "--solver", "greedy"), ("--aggressive",)):
+            r = train("--mode", "pytorch", *args)
+            self.assertEqual(r.returncode, 0, r.stderr)
+            self.assertEqual(losses(r), plain)
+        self.refused(train("--solver", "dp"), 1, "of mode pytorch alone")
+        self.refused(train("--mode", "default"), 1, "--mode default: expected exact or pytorch")
+
     def test_autocast_has_the_same_bits_in_every_mode(self):
         for dtype in ("bf16", "f16"):
             _, want = self.run_with("--autocast", dtype, "--mode", "default")
