@@ -4,8 +4,8 @@
 //                        the first ones are kept; of equally good sets dp keeps the one that leaves
 //                        later items out
 //
-// Integers, in the caller's units; the kept memory never exceeds the capacity. PyTorch's floats, where
-// they are given, decide alone what fits just so.
+// Integers, in the caller's units; the kept memory never exceeds the capacity. PyTorch's floats,
+// where they are given, decide alone what fits just so.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -94,13 +94,14 @@ def call_text(n, name, stream):
 
 
 def tag_text(n):
-    """n.meta["recompute"] and n.meta["memory_budget"] as tags."""
+    """n.meta["recompute"] and n.meta["memory_budget"] as a tag."""
     policy, budget = n.meta.get("recompute"), n.meta.get("memory_budget")
-    words = [] if policy is None else [policy.name.lower()]
+    words = ["unset" if policy is None else policy.name.lower()]
     if policy is not None and "ac_graph_id" in n.meta:
         words.append(f"ac={n.meta['ac_graph_id']}")
-    text = f" !recompute({', '.join(words)})" if words else ""
-    return text + (f" !memory_budget({budget!r})" if budget is not None else "")
+    if budget is not None:
+        words.append(f"memory_budget={budget!r}")
+    return f" !recompute({', '.join(words)})" if words != ["unset"] else ""
 
 
 def placeholder_text(n, roles, hints):
