@@ -25,9 +25,9 @@ struct Knapsack {
   int64_t memory = 0, value = 0;
 };
 
-// The same problem in PyTorch's numbers, for dp and greedy: an item is memory / 1e9 / range, and the
-// capacity is the budget. Equal parts of the range may sum to a hair more than a budget that they
-// meet. An item of value 1 beside 2^24 is lost in dp also where all fit.
+// The same problem in PyTorch's numbers, for dp and greedy: an item is memory / 1e9 / range, and
+// the capacity is the budget. Equal parts of the range may sum to a hair more than a budget that
+// they meet. An item of value 1 beside 2^24 is lost in dp also where all fit.
 struct KnapsackFloats {
   double range = 1, budget = 1;
 };

@@ -1,5 +1,5 @@
 // Options as text: each field has a row, and its value comes back from its text.
-// tests: option_text.cpp option_value.cpp option_word.cpp
+// tests: option_text.cpp option_value.cpp option_word.cpp pytorch_options_text.cpp
 #include "compile/option_table.h"
 
 #include <gtest/gtest.h>
