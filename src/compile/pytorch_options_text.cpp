@@ -1,5 +1,7 @@
 // PytorchOptions as a text: pytorch,budget:0.5,solver:greedy,used_far_apart:false.
+#include <algorithm>
 #include <array>
+#include <span>
 
 #include "compile/option_value.h"
 

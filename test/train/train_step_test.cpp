@@ -112,7 +112,7 @@ TEST(TrainStep, partition_of_pytorch) {
   EXPECT_EQ(message([&] {
               train_step(model,
                          [&](const Tensor& x, const Tensor& y) { return mse_loss(model(x), y); },
-                         optim::AdamW(), xy,
+                         optim::AdamW({.lr = 1e-2}), xy,
                          {.compile = {.memory_budget = MemoryBudget::percent(60),
                                       .partition = PytorchOptions{}}});
             }).substr(0, 62),
