@@ -3,7 +3,7 @@
 
     python3 test/tool/budget_test.py CLEAVE_BINARY
 """
-import json, re, unittest
+import json, os, re, unittest
 
 from command_case import CHAIN, TARGETS, TINY, Case, cleave, contents, losses
 
@@ -59,11 +59,20 @@ class Budget(Case):
             got, bits = self.run_with("--mode", "pytorch", *args)
             self.assertEqual(bits, want)
             return got["kernels"]
-        self.assertGreater(kernels("--aggressive"), kernels())
-        self.assertEqual(kernels("--ban", "used_far_apart=off,long_fusible_chains=off,materialized_backward=off,not_in_allowlist=off"), kernels("--aggressive"))
-        got, bits = self.run_with("--options", "partition=pytorch,aggressive:true")
-        self.assertEqual((got["kernels"], bits), (kernels("--aggressive"), want))
-        for solver in ("dp", "greedy", "ilp"): kernels("--budget", "0.5", "--solver", solver, "--estimator", "testing")
+        flops, testing = kernels("--budget", "0.5"), kernels("--budget", "0.5", "--estimator", "testing")
+        self.assertNotEqual(flops, testing)
+        got, bits = self.run_with("--options", "partition=pytorch,budget:0.5,estimator:testing")
+        self.assertEqual((got["kernels"], bits), (testing, want))
+        for solver in ("greedy", "ilp"): self.assertLess(kernels("--budget", "0.5", "--solver", solver), kernels("--budget", "0"))
+        sums = self.file("sums.clv", "graph @main(%x: input f32[64,64] grad) {\n  %s = sum(%x; dim=[1], keepdim=true)\n"
+                         "  %e = exp(%s)\n  %y = mul(%x, %e)\n  return %y\n}\n")
+        def recomputed(*args):
+            dump = self.path("stages" + "".join(args))
+            r = cleave("run", sums, "--random", "--grad", "--mode", "pytorch", "--dump", dump, *args)
+            self.assertEqual(r.returncode, 0, r.stderr)
+            name = [n for n in sorted(os.listdir(dump)) if n <= "04_partition.clv"][-1]  # none where nothing changed
+            with open(os.path.join(dump, name)) as f: return f.read().count(" = sum(")
+        self.assertEqual(recomputed() + 1, recomputed("--ban", "reductions=off"))
         graph = self.file("chain.clv", CHAIN)
         self.refused(cleave("run", graph, "--random", "--grad", "--aggressive"), 1, "of mode pytorch alone")
         self.refused(cleave("run", graph, "--random", "--grad", "--mode", "pytorch", "--budget", "0.5", "--estimator", "profile"), 1,
