@@ -14,26 +14,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The value that the option names; the first one if the option isn't given.
-template <class E>
-Result<E> choice(const char* option, const std::string& text,
-                 std::initializer_list<std::pair<const char*, E>> all) {
-  if (text.empty()) return all.begin()->second;
-  std::string names;
-  for (const auto& [name, value] : all) {
-    if (text == name) return value;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
-  }
-  return user_error("{} {}: expected one of {}", option, text, names);
-}
-
 Result<Partition> cut_as_pytorch(const CutOptions& o, Graph& joint, const OpRegistry& ops,
                                  const StageOptions& compile, PytorchAccount& account) {
-  CLEAVE_TRY(PytorchOptions options, o.pytorch());
+  CLEAVE_TRY(const PytorchOptions options, o.pytorch());
   CallTimer timer(ops, {.target = compile.target});
-  options.measure = [&](const Graph& g, NodeId n) { return timer.measure(g, n); };
-  CLEAVE_CHECK(simplify_as_pytorch(joint));
-  return pytorch_partition(joint, options, &account);
+  simplify_as_pytorch(joint);
+  return pytorch_partition(joint, options, &account,
+                           [&](const Graph& g, NodeId n) { return timer.measure(g, n); });
 }
 
 // With the peak at the corner that a change names, if that is known.
@@ -103,8 +90,6 @@ void CutOptions::add_to(OptionList& options) {
                  "recomputed); pytorch: a part of the saved bytes (0.25, 25%)");
   options.option("--saved-bytes", saved_bytes,
                  "exact: the cheapest cut that saves at most so much (64MiB)");
-  options.option("--solver", solver, "pytorch: of the knapsack: dp, greedy, ilp");
-  options.option("--estimator", estimator, "pytorch: of time: flops, testing, profile (measured)");
   rules.add_to(options);
 }
 
@@ -116,26 +101,11 @@ Status CutOptions::check() const {
   if (mode != "exact" && !saved_bytes.empty())
     return user_error("--saved-bytes: of mode exact alone");
   if (const auto options = pytorch(); !options.ok()) return Failure(options.failure());
-  if (mode != "pytorch" && (rules.given() || !solver.empty() || !estimator.empty()))
-    return user_error(
-        "--solver, --estimator, --ban, --aggressive, --recompute-views, --pay-for-params, "
-        "--max-distance: of mode pytorch alone");
-  return {};
+  return rules.check(mode);
 }
 
 Result<PytorchOptions> CutOptions::pytorch() const {
-  PytorchOptions options;
-  if (!budget.empty() && mode == "pytorch") { CLEAVE_TRY(options.budget, pytorch_budget(budget)); }
-  CLEAVE_TRY(options.solver, choice<KnapsackSolver>("--solver", solver,
-                                                    {{"dp", KnapsackSolver::dp},
-                                                     {"greedy", KnapsackSolver::greedy},
-                                                     {"ilp", KnapsackSolver::ilp}}));
-  CLEAVE_TRY(options.estimator, choice<RuntimeEstimator>("--estimator", estimator,
-                                                         {{"flops", RuntimeEstimator::flops},
-                                                          {"profile", RuntimeEstimator::profile},
-                                                          {"testing", RuntimeEstimator::testing}}));
-  CLEAVE_CHECK(rules.apply(options));
-  return options;
+  return rules.options(mode == "pytorch" ? budget : "");
 }
 
 Result<FoundCut> find_cut(const CutOptions& o, Graph& joint, const OpRegistry& ops,

@@ -10,13 +10,11 @@ namespace cleave::tool {
 
 struct CutOptions {
   std::string mode = "exact", budget, saved_bytes;
-  std::string solver, estimator;  // of mode pytorch; empty: the defaults
   PytorchRules rules;
 
   void add_to(OptionList& options);
   // Errors (user): an option of another mode, a value that it doesn't have.
   Status check() const;
-  // Without its `measure`.
   Result<PytorchOptions> pytorch() const;
 };
 

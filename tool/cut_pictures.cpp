@@ -27,8 +27,9 @@ std::string title_of(const Graph& joint, std::string_view what) {
 }  // namespace
 
 Status plot_frontier(const std::string& folder, const Graph& joint, const PytorchOptions& options,
-                     const MachineRates& rates, const Partition* chosen) {
-  CLEAVE_TRY(std::vector<TradeLine> lines, trade_lines(joint, options, rates));
+                     const MachineRates& rates, const Partition* chosen,
+                     const MeasureCall& measure) {
+  CLEAVE_TRY(std::vector<TradeLine> lines, trade_lines(joint, options, rates, measure));
   if (chosen) lines.push_back(chosen_trade(joint, *chosen, rates));
   return write_picture(folder, "frontier.svg",
                        trade_chart(title_of(joint, "saved bytes against time"), lines));

@@ -7,7 +7,8 @@ namespace cleave::tool {
 
 // Writes frontier.svg; `joint` is the graph before simplification, `chosen` may be null.
 Status plot_frontier(const std::string& folder, const Graph& joint, const PytorchOptions& options,
-                     const MachineRates& rates, const Partition* chosen);
+                     const MachineRates& rates, const Partition* chosen,
+                     const MeasureCall& measure = {});
 // Writes memory.svg, if the halves can be lowered, and cut.svg, if they are small enough; reports
 // on stderr what is left out.
 Status plot_cut(const std::string& folder, const Graph& joint, const Partition& cut,

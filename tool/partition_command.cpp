@@ -122,10 +122,10 @@ void print_statistics(std::FILE* to, const Graph& joint, const FoundCut& cut) {
 
 Status plot(const Options& o, const Graph& given, const Graph& joint, const FoundCut& cut,
             const OpRegistry& ops, const StageOptions& compile) {
-  CLEAVE_TRY(PytorchOptions options, o.cut.pytorch());
+  CLEAVE_TRY(const PytorchOptions options, o.cut.pytorch());
   CallTimer timer(ops, {.target = compile.target});
-  options.measure = [&](const Graph& g, NodeId n) { return timer.measure(g, n); };
-  CLEAVE_CHECK(plot_frontier(o.plot, given, options, compile.target.rates, &cut.partition));
+  CLEAVE_CHECK(plot_frontier(o.plot, given, options, compile.target.rates, &cut.partition,
+                             [&](const Graph& g, NodeId n) { return timer.measure(g, n); }));
   return plot_cut(o.plot, joint, cut.partition, cut.budget, ops, compile);
 }
 

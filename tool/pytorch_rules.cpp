@@ -18,6 +18,19 @@ constexpr Rule rules[] = {
     {"reductions", &PytorchBans::reductions},
 };
 
+// The value that the option names; the first one if the option isn't given.
+template <class E>
+Result<E> choice(const char* option, const std::string& text,
+                 std::initializer_list<std::pair<const char*, E>> all) {
+  if (text.empty()) return all.begin()->second;
+  std::string names;
+  for (const auto& [name, value] : all) {
+    if (text == name) return value;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+  }
+  return user_error("{} {}: expected one of {}", option, text, names);
+}
+
 std::string rule_names() {
   std::string names;
   for (const Rule& r : rules) names += fmt::format("{}{}", names.empty() ? "" : ", ", r.name);
@@ -27,6 +40,8 @@ std::string rule_names() {
 }  // namespace
 
 void PytorchRules::add_to(OptionList& options) {
+  options.option("--solver", solver, "pytorch: of the knapsack: dp, greedy, ilp");
+  options.option("--estimator", estimator, "pytorch: of time: flops, testing, profile (measured)");
   options.option(
       "--ban", bans,
       "pytorch: NAME=off (or on) for a rule that keeps calls from running again: " + rule_names());
@@ -40,11 +55,28 @@ void PytorchRules::add_to(OptionList& options) {
 }
 
 bool PytorchRules::given() const {
-  return !bans.empty() || aggressive || recompute_views || pay_for_params ||
-         max_distance != PytorchBans{}.max_distance;
+  return !solver.empty() || !estimator.empty() || !bans.empty() || aggressive || recompute_views ||
+         pay_for_params || max_distance != PytorchBans{}.max_distance;
 }
 
-Status PytorchRules::apply(PytorchOptions& options) const {
+Status PytorchRules::check(std::string_view mode) const {
+  if (mode == "pytorch" || !given()) return {};
+  return user_error(
+      "--solver, --estimator, --ban, --aggressive, --recompute-views, --pay-for-params, "
+      "--max-distance: of mode pytorch alone");
+}
+
+Result<PytorchOptions> PytorchRules::options(const std::string& budget) const {
+  PytorchOptions options;
+  if (!budget.empty()) { CLEAVE_TRY(options.budget, pytorch_budget(budget)); }
+  CLEAVE_TRY(options.solver, choice<KnapsackSolver>("--solver", solver,
+                                                    {{"dp", KnapsackSolver::dp},
+                                                     {"greedy", KnapsackSolver::greedy},
+                                                     {"ilp", KnapsackSolver::ilp}}));
+  CLEAVE_TRY(options.estimator, choice<RuntimeEstimator>("--estimator", estimator,
+                                                         {{"flops", RuntimeEstimator::flops},
+                                                          {"profile", RuntimeEstimator::profile},
+                                                          {"testing", RuntimeEstimator::testing}}));
   for (const std::string& ban : bans) {
     const size_t sign = ban.find('=');
     const std::string name = ban.substr(0, sign);
@@ -62,7 +94,7 @@ Status PytorchRules::apply(PytorchOptions& options) const {
   options.bans.recompute_views = recompute_views;
   options.bans.parameters_are_free = !pay_for_params;
   options.bans.max_distance = max_distance;
-  return {};
+  return options;
 }
 
 Result<double> pytorch_budget(const std::string& text) {

@@ -1,5 +1,7 @@
-// The rules of mode pytorch as options of a command.
+// What mode pytorch takes beside its budget, as options of a command.
 //
+//   --solver NAME        of the knapsack at a budget: dp, greedy, ilp
+//   --estimator NAME     of the time of running a call again: flops, testing, profile
 //   --ban NAME=on|off    a rule that keeps calls from running again; all are on
 //   --aggressive         all of them off but `reductions`
 //   --recompute-views    views are never saved, and may always run again
@@ -12,14 +14,20 @@
 namespace cleave::tool {
 
 struct PytorchRules {
+  std::string solver, estimator;  // empty: the defaults
   std::vector<std::string> bans;  // NAME=on|off
   bool aggressive = false, recompute_views = false, pay_for_params = false;
   int max_distance = PytorchBans{}.max_distance;
 
   void add_to(OptionList& options);
+  // Errors (user): an option of another mode than pytorch.
+  Status check(std::string_view mode) const;
+  // `budget`: the text of --budget, a fraction; empty: 1. Errors (user): a value that an option
+  // doesn't have.
+  Result<PytorchOptions> options(const std::string& budget) const;
+
+ private:
   bool given() const;
-  // Errors (user): an unknown rule, or neither on nor off.
-  Status apply(PytorchOptions& options) const;
 };
 
 // PyTorch's activation_memory_budget, a fraction: "0.25", ".25" or "25%". Error (user): no number.

@@ -1,6 +1,5 @@
 // cleave report G.clv -o r.html: what a graph becomes, on one page.
 #include "compile/plan_program.h"
-#include "compile/pytorch_program.h"
 #include "compile/stages.h"
 #include "inspect/cut_plots.h"
 #include "inspect/program_phases.h"
@@ -119,9 +118,7 @@ class Reporter {
     StageOptions options = stages_;
     Graph g = graph_;
     if (o_.cut.mode == "pytorch" && g.is_joint()) {
-      CLEAVE_TRY(const PytorchOptions pytorch, o_.cut.pytorch());
-      CLEAVE_TRY(g, pytorch_program(std::move(g), ops_, options, pytorch));
-      options.is_cut = true;
+      CLEAVE_TRY(options.partition, o_.cut.pytorch());
     } else if (!o_.cut.budget.empty()) {
       CLEAVE_TRY(options.memory_budget, parse_budget(o_.cut.budget));
     }
@@ -171,7 +168,7 @@ class Reporter {
   // What budgets choose among.
   Status programs(Graph g, const StageOptions& options) {
     const ProgramKind kind = kind_of(g);
-    if (kind == ProgramKind::forward || options.is_cut) return {};
+    if (kind == ProgramKind::forward || options.partition) return {};
     if (g.node_count() > most_for_programs) {
       leave_out("whole programs in the frontier", most_for_programs);
       return {};

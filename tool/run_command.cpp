@@ -6,7 +6,6 @@
 
 #include "base/alignment.h"
 #include "compile/option_value.h"
-#include "compile/pytorch_program.h"
 #include "compile/repro.h"
 #include "compile/stages.h"
 #include "exec/executable.h"
@@ -43,6 +42,7 @@ struct Options {
   AutocastOption autocast;
   CacheOption cache;
   TargetOption target;
+  PytorchRules rules;
   PassChoice choice;
   OptionsText library;
   InputOptions inputs;
@@ -79,6 +79,7 @@ Status check_options(const Options& o) {
     return user_error("--mode {}: expected exact, default or pytorch", o.mode);
   if (o.mode == "default" && !o.budget.empty())
     return user_error("--budget: mode default recomputes nothing and takes none");
+  CLEAVE_CHECK(o.rules.check(o.mode));
   if (o.engine == "reference" && o.mode == "pytorch")
     return user_error("--mode pytorch: of the compiled engine alone");
   if (o.engine == "reference" && !o.trace.path.empty())
@@ -106,8 +107,9 @@ Result<StageOptions> stage_options(const Options& o) {
   if (!o.autocast.text.empty()) { CLEAVE_TRY(options.autocast, o.autocast.dtype()); }
   options.fuse = o.fuse != "off";
   o.choice.apply(options);
-  options.is_cut = o.mode == "pytorch";
-  if (!o.budget.empty() && !options.is_cut) {
+  if (o.mode == "pytorch") {
+    CLEAVE_TRY(options.partition, o.rules.options(o.budget));
+  } else if (!o.budget.empty()) {
     CLEAVE_TRY(options.memory_budget, parse_budget(o.budget));
   }
   return options;
@@ -221,19 +223,6 @@ Status compare(Graph forward, const OpRegistry& ops, const Arrays& inputs, const
              forward.name(forward.returns()[agreement.at].value), agreement.difference);
 }
 
-Result<Graph> cut_as_pytorch(Graph joint, const OpRegistry& ops, const Options& o) {
-  if (!joint.is_joint())
-    return user_error(
-        "@{}: --mode pytorch cuts a joint graph: expected one, or --grad and placeholders that are "
-        "marked grad",
-        joint.name());
-  CompileOptions compile;
-  o.choice.apply(compile);
-  PytorchOptions options;
-  if (!o.budget.empty()) { CLEAVE_TRY(options.budget, pytorch_budget(o.budget)); }
-  return pytorch_program(std::move(joint), ops, compile, options);
-}
-
 Status run(Options& o) {
   CLEAVE_CHECK(check_options(o));
   CLEAVE_TRY(StageOptions options, stage_options(o));
@@ -253,7 +242,11 @@ Status run(Options& o) {
   options.grad = o.grad && std::ranges::any_of(p.main.placeholders(), &Placeholder::wants_grad);
   const Graph forward = p.main;
   CLEAVE_CHECK(run_stages(Stage::autocast, Stage::grad, p.main, ops, options));
-  if (o.mode == "pytorch") { CLEAVE_TRY(p.main, cut_as_pytorch(std::move(p.main), ops, o)); }
+  if (o.mode == "pytorch" && !p.main.is_joint())
+    return user_error(
+        "@{}: --mode pytorch cuts a joint graph: expected one, or --grad and placeholders that are "
+        "marked grad",
+        p.main.name());
   CLEAVE_TRY(const Arrays inputs, complete_inputs(p.main, given, o.inputs));
   options.write_inputs = [&](const std::string& path) {
     return write_tensors(path, named_inputs(p.main, inputs));
@@ -321,6 +314,7 @@ Command run_command() {
             "--budget", o->budget,
             "of the peak: 64MiB, or 60% of that without a budget; pytorch: its fraction");
         options.option("--mode", o->mode, "exact, pytorch, or default: nothing is recomputed");
+        o->rules.add_to(options);
         o->choice.add_all_to(options);
         options.option("--fuse", o->fuse, "on or off");
         options.option("--compiler", o->compiler,

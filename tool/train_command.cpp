@@ -38,7 +38,10 @@ void file_options(OptionList& options, TrainArguments& o) {
   options.option("--sample", o.sample, "characters to write at the end");
   options.option("--threads", o.threads, "0: one a core");
   options.option("--budget", o.budget,
-                 "of the step's peak memory: 64MiB, or 60% of that without a budget");
+                 "of the step's peak memory: 64MiB, or 60% of that without a budget; pytorch: its "
+                 "fraction");
+  options.option("--mode", o.mode, "exact, or pytorch: what its partitioner would compute again");
+  o.rules.add_to(options);
   options.option("--dump", o.dump, "folder for every stage of the compilation");
   options.option("--save-graph", o.graph,
                  "write the joint graph of the loss before the first step, for report, partition "

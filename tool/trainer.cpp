@@ -58,7 +58,14 @@ Result<CompileOptions> compile_options(const TrainArguments& o) {
   CompileOptions out;
   CLEAVE_TRY(out.target, o.target.runnable());
   CLEAVE_TRY(out.autocast, o.autocast.dtype());
-  if (!o.budget.empty()) { CLEAVE_TRY(out.memory_budget, parse_budget(o.budget)); }
+  if (o.mode != "exact" && o.mode != "pytorch")
+    return user_error("--mode {}: expected exact or pytorch", o.mode);
+  CLEAVE_CHECK(o.rules.check(o.mode));
+  if (o.mode == "pytorch") {
+    CLEAVE_TRY(out.partition, o.rules.options(o.budget));
+  } else if (!o.budget.empty()) {
+    CLEAVE_TRY(out.memory_budget, parse_budget(o.budget));
+  }
   out.dump_dir = o.dump;
   out.repro = o.repro;
   CLEAVE_CHECK(o.cache.apply(out));

@@ -6,6 +6,7 @@
 #include "tool/autocast_option.h"
 #include "tool/cache_option.h"
 #include "tool/gpt.h"
+#include "tool/pytorch_rules.h"
 #include "tool/target_option.h"
 #include "tool/text_data.h"
 #include "tool/trace_option.h"
@@ -19,7 +20,8 @@ struct TrainArguments {
   uint64_t seed = 0;
   double lr = 1e-3, final_lr = 1e-4, weight_decay = 0.1, clip = 1.0;
   int64_t warmup = 100;
-  std::string schedule = "cosine", dump, repro, budget;
+  std::string schedule = "cosine", dump, repro, budget, mode = "exact";
+  PytorchRules rules;
   AutocastOption autocast;
   CacheOption cache;
   TargetOption target;

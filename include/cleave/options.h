@@ -30,6 +30,7 @@
 #include "cleave/memory_budget.h"
 #include "cleave/nn.h"
 #include "cleave/op.h"
+#include "cleave/pytorch_options.h"
 #include "cleave/rewrite.h"
 #include "cleave/target.h"
 
@@ -100,6 +101,13 @@ struct CompileOptions {
   // values that cost almost nothing are recomputed, for at most a 64th of the time (by the cost
   // table), if this lowers the peak.
   MemoryBudget memory_budget = {};
+
+  // What the backward of a training step or of a function with gradients computes again is chosen
+  // by PyTorch's partitioner, in the place of cleave's own choice (doc/partition.md): of the
+  // forward, which ends where the loss is known, the values that it doesn't save run again in front
+  // of their first reader in the backward. The bits of results don't depend on it. Errors (user): a
+  // budget outside of [0, 1], memory_budget is given as well, the estimator `profile`.
+  std::optional<PytorchOptions> partition = {};
 
   // Mixed precision: products, convolutions and attention of the function run in this dtype, bf16
   // or f16, losses in f32, the rest in their operands' dtype (PyTorch's lists for the CPU,

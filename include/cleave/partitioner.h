@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cleave/memory_budget.h"
+#include "cleave/pytorch_options.h"
 #include "cleave/traced_graph.h"
 
 namespace cleave {
@@ -23,9 +24,11 @@ class CLEAVE_API Partitioner {
 
   // Keeps each forward value that the backward reads. Source: default_partition, PyTorch 2.13.
   static Partitioner standard();
-  // PyTorch's min-cut; `budget` is its fraction, in [0, 1]. Source:
-  // min_cut_rematerialization_partition.
-  static Partitioner pytorch(double budget = 1);
+  // PyTorch's min-cut. Source: min_cut_rematerialization_partition.
+  static Partitioner pytorch(const PytorchOptions& options);
+  static Partitioner pytorch(double budget = 1) {
+    return pytorch(PytorchOptions{.budget = budget});
+  }
   // The cheapest cut whose two halves stay within the budget, in bytes of their true peak, or in
   // percent of what they need without one; without a budget, no more than that (doc/cut.md).
   static Partitioner exact(MemoryBudget budget = {});

@@ -1,5 +1,6 @@
 #include "compile/graph_stages.h"
 
+#include "compile/pytorch_program.h"
 #include "compile/stage_planner.h"
 #include "cut/honor_tags.h"
 #include "grad/grad.h"
@@ -34,10 +35,25 @@ Staged uncut_passes(Graph graph, const StageInputs& in) {
                            : pass_stage(std::move(graph), in.ops, stage, in.options);
 }
 
-// A partitioned graph repeats calls on purpose; merge_equal would undo that.
+// Whether the stages after `partition` get a partitioned graph, which repeats calls on purpose.
+bool is_partitioned(const StageOptions& options) {
+  return options.is_cut || options.partition.has_value();
+}
+
+Staged partition_stage(Graph graph, const StageOptions& options) {
+  if (options.memory_budget.given())
+    return user_error(
+        "partition and memory_budget: expected one of them; PyTorch's budget is a fraction: "
+        "partition=pytorch,budget:0.5");
+  CLEAVE_TRY(Graph program,
+             pytorch_program(std::move(graph), options.forward_results, *options.partition));
+  return StagedGraph{.graph = std::move(program), .is_another = true};
+}
+
+// merge_equal would undo what was repeated.
 Staged decomposed_passes(Graph graph, const StageInputs& in) {
   CompileOptions options = in.options;
-  if (in.options.is_cut) options.passes_off.emplace_back("merge_equal");
+  if (is_partitioned(in.options)) options.passes_off.emplace_back("merge_equal");
   return pass_stage(std::move(graph), in.ops, PassStage::decomposed, options);
 }
 
@@ -123,19 +139,25 @@ const std::vector<GraphStage>& graph_stages() {
                                                                 : unchanged(std::move(g));
        }},
       {Stage::post_grad, uncut_passes<PassStage::post_grad>},
+      {Stage::partition,
+       [](Graph g, In in) {
+         const StageOptions& o = in.options;
+         return o.partition && !o.is_cut ? partition_stage(std::move(g), o)
+                                         : unchanged(std::move(g));
+       }},
       {Stage::decompose, [](Graph g, In in) { return decompose_stage(std::move(g), in.ops); }},
       {Stage::copies, [](Graph g, In) { return copies_stage(std::move(g)); }},
       {Stage::decomposed, decomposed_passes},
       {Stage::dead_code, [](Graph g, In) { return dead_code_stage(std::move(g)); }},
       {Stage::tags,
        [](Graph g, In in) {
-         return in.options.is_cut ? unchanged(std::move(g))
-                                  : tags_stage(std::move(g), in.options.forward_results);
+         return is_partitioned(in.options) ? unchanged(std::move(g))
+                                           : tags_stage(std::move(g), in.options.forward_results);
        }},
       {Stage::remat,
        [](Graph g, In in) {
          const StageOptions& o = in.options;
-         if (o.is_cut) return unchanged(std::move(g));
+         if (is_partitioned(o)) return unchanged(std::move(g));
          const auto planner = std::make_shared<StagePlanner>(in.ops, in.backend, o.fuse);
          return remat_stage(std::move(g), planner, {o.memory_budget, o.forward_results, o.family});
        }},

@@ -89,6 +89,10 @@ constexpr OptionRow rows[] = {
         "memory_budget", "60%",
         "the most that the peak may be: bytes, or a share of what it is "
         "without a budget"),
+    row<&CompileOptions::partition>(
+        "partition", "pytorch,budget:0.5,solver:greedy",
+        "what runs again for the backward, by the rules of PyTorch's partitioner "
+        "(doc/partition.md) in the place of cleave's choice"),
     row<&CompileOptions::autocast>(
         "autocast", "bf16", "mixed precision: products, convolutions and attention in this dtype"),
     row<&CompileOptions::passes_off>("passes_off", "fuse_attention,cat_mm",

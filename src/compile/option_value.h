@@ -30,6 +30,9 @@ constexpr std::string_view kind_of(const Target*) {
 constexpr std::string_view kind_of(const MemoryBudget*) {
   return "a size above 0, a percentage above 0% and at most 100%, or none";
 }
+constexpr std::string_view kind_of(const std::optional<PytorchOptions>*) {
+  return "none, or pytorch and its options: pytorch,budget:0.5,reductions:false";
+}
 constexpr std::string_view kind_of(const std::optional<DType>*) { return "a dtype, or none"; }
 
 std::string text_of(bool v);
@@ -45,6 +48,8 @@ std::string text_of(NonFinite v);
 std::string text_of(const Target& v);
 std::string text_of(const MemoryBudget& v);
 std::string text_of(const std::optional<DType>& v);
+// NAME:VALUE of what differs from its default, after "pytorch" (pytorch_options_text.cpp).
+std::string text_of(const std::optional<PytorchOptions>& v);
 
 Status read_value(std::string_view text, bool& v);
 Status read_value(std::string_view text, int& v);
@@ -60,5 +65,6 @@ Status read_value(std::string_view text, NonFinite& v);
 Status read_value(std::string_view text, Target& v);
 Status read_value(std::string_view text, MemoryBudget& v);
 Status read_value(std::string_view text, std::optional<DType>& v);
+Status read_value(std::string_view text, std::optional<PytorchOptions>& v);
 
 }  // namespace cleave

@@ -21,8 +21,8 @@ struct StageOptions : CompileOptions {
   // Of the graph's results, how many are the forward's: what is tagged for recomputation and read
   // by anything else runs again (cut/honor_tags.h). 0: all.
   size_t forward_results = 0;
-  // The graph is cut already (join_forward_backward): its copies stay, and no tag asks for more.
-  // Without a budget.
+  // The graph is cut already (join_forward_backward): its copies stay, and neither tags nor
+  // `partition` ask for more. Without a budget.
   bool is_cut = false;
   // The graph was taken out of a frozen program (BuiltProgram::frozen), whose joint passes had run.
   bool is_frozen_part = false;

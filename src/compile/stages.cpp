@@ -21,10 +21,11 @@
 namespace cleave {
 namespace {
 
-constexpr std::array<std::string_view, 21> names = {  // in the order of Stage
-    "autocast",  "pre_grad", "grad",       "verify",    "joint", "freeze",      "post_grad",
-    "decompose", "copies",   "decomposed", "dead_code", "tags",  "remat",       "fuse",
-    "lower",     "products", "in_place",   "schedule",  "emit",  "plan_memory", "build"};
+constexpr std::array<std::string_view, 22> names = {  // in the order of Stage
+    "autocast",  "pre_grad",  "grad",        "verify", "joint",      "freeze",
+    "post_grad", "partition", "decompose",   "copies", "decomposed", "dead_code",
+    "tags",      "remat",     "fuse",        "lower",  "products",   "in_place",
+    "schedule",  "emit",      "plan_memory", "build"};
 static_assert(names.size() == static_cast<size_t>(Stage::build) + 1);
 
 // Runs a stage and verifies its result.

@@ -1,8 +1,8 @@
 // The only way from a graph to running code: a table of named stages; callers run a part of it.
 //
 //   autocast   pre_grad   grad        a forward graph; a joint graph enters at pre_grad
-//   verify   joint   freeze   post_grad   decompose   copies   decomposed   dead_code   tags
-//   remat   fuse                      the graph as it is to run
+//   verify   joint   freeze   post_grad   partition   decompose   copies   decomposed   dead_code
+//   tags   remat   fuse               the graph as it is to run
 //   lower   products   in_place   schedule   emit   plan_memory   build     kernels, memory, code
 //
 //   run_stages(Stage::autocast, Stage::grad, graph, ops, options);     // to the joint graph
@@ -30,6 +30,7 @@ enum class Stage : uint8_t {
   joint,       // passes
   freeze,      // CompileOptions::freeze: what is computed once leaves the graph
   post_grad,   // passes
+  partition,   // CompileOptions::partition: what runs again by PyTorch's rules
   decompose,   // into calls that have a lowering
   copies,      // drops calls that return an operand unchanged
   decomposed,  // passes

@@ -50,10 +50,10 @@ Partitioner Partitioner::standard() {
       state_of([](Graph& joint, const Operators&) { return default_partition(joint); }));
 }
 
-Partitioner Partitioner::pytorch(double budget) {
-  return Partitioner(state_of([budget](Graph& joint, const Operators&) -> Result<Partition> {
-    CLEAVE_CHECK(simplify_as_pytorch(joint));
-    return pytorch_partition(joint, {.budget = budget});
+Partitioner Partitioner::pytorch(const PytorchOptions& options) {
+  return Partitioner(state_of([options](Graph& joint, const Operators&) -> Result<Partition> {
+    simplify_as_pytorch(joint);
+    return pytorch_partition(joint, options);
   }));
 }
 

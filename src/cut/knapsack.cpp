@@ -1,6 +1,7 @@
 #include "cut/knapsack.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -51,13 +52,23 @@ int64_t quanta_of(int64_t memory, int64_t range, Round round) {
   return q + (twice > range || (twice == range && q % 2 == 1));
 }
 
-Result<Knapsack> by_quanta(const Items& items, int64_t capacity, int64_t range, Round round) {
-  int64_t room = quanta_of(capacity, range, round);
+double part_of(const KnapsackItem& x, const KnapsackFloats& floats) {
+  return static_cast<double>(x.memory) / 1e9 / floats.range;
+}
+
+int64_t quanta_of(double part) {
+  return static_cast<int64_t>(std::nearbyint(part * quanta_of_range));
+}
+
+// `floats`: instead of rounding to the nearest by integers.
+Result<Knapsack> by_quanta(const Items& items, int64_t capacity, int64_t range, Round round,
+                           const std::optional<KnapsackFloats>& floats = {}) {
+  int64_t room = floats ? quanta_of(floats->budget) : quanta_of(capacity, range, round);
   if (round == Round::up && int128{room} * range > int128{capacity} * quanta_of_range) --room;
   std::vector<int64_t> size;
   int64_t whole = 0;
   for (const KnapsackItem& x : items) {
-    size.push_back(quanta_of(x.memory, range, round));
+    size.push_back(floats ? quanta_of(part_of(x, *floats)) : quanta_of(x.memory, range, round));
     whole += x.value > 0 ? size.back() : 0;
   }
   room = std::min(room, whole);
@@ -91,8 +102,9 @@ Result<Knapsack> by_quanta(const Items& items, int64_t capacity, int64_t range, 
   return kept_of(items, std::move(kept));
 }
 
-Result<Knapsack> solve_dp(const Items& items, int64_t capacity, int64_t range) {
-  CLEAVE_TRY(Knapsack near, by_quanta(items, capacity, range, Round::nearest));
+Result<Knapsack> solve_dp(const Items& items, int64_t capacity, int64_t range,
+                          const std::optional<KnapsackFloats>& floats) {
+  CLEAVE_TRY(Knapsack near, by_quanta(items, capacity, range, Round::nearest, floats));
   if (near.memory <= capacity) return near;
   return by_quanta(items, capacity, range, Round::up);
 }
@@ -112,6 +124,25 @@ Knapsack solve_greedy(const Items& items, int64_t capacity) {
   std::vector<size_t> kept;
   for (size_t i : by_density(items)) {
     if (items[i].memory > capacity) continue;
+    capacity -= items[i].memory;
+    kept.push_back(i);
+  }
+  return kept_of(items, std::move(kept));
+}
+
+Knapsack solve_greedy(const Items& items, int64_t capacity, const KnapsackFloats& floats) {
+  std::vector<size_t> order, kept;
+  for (size_t i = 0; i < items.size(); ++i)
+    if (items[i].value > 0) order.push_back(i);
+  const auto density = [&](size_t i) {
+    return static_cast<double>(items[i].value) / part_of(items[i], floats);
+  };
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) { return density(a) > density(b); });
+  double sum = 0;
+  for (size_t i : order) {
+    const double with = sum + part_of(items[i], floats);
+    if (with > floats.budget || items[i].memory > capacity) continue;
+    sum = with;
     capacity -= items[i].memory;
     kept.push_back(i);
   }
@@ -238,7 +269,8 @@ Result<Knapsack> solve_exact(const Items& items, int64_t capacity) {
 }  // namespace
 
 Result<Knapsack> solve_knapsack(const std::vector<KnapsackItem>& items, int64_t capacity,
-                                int64_t range, KnapsackSolver solver) {
+                                int64_t range, KnapsackSolver solver,
+                                const std::optional<KnapsackFloats>& floats) {
   int128 memory = 0, value = 0;
   for (const KnapsackItem& x : items) {
     if (x.memory < 0 || x.value < 0)
@@ -253,10 +285,12 @@ Result<Knapsack> solve_knapsack(const std::vector<KnapsackItem>& items, int64_t 
   if (capacity < 0 || range < 1)
     return user_error("knapsack: capacity {} of range {}, expected at least 0 and 1", capacity,
                       range);
-  if (total_memory(items) <= capacity) return keep_all(items);
+  if (total_memory(items) <= capacity && (!floats || solver == KnapsackSolver::ilp))
+    return keep_all(items);
   switch (solver) {
-    case KnapsackSolver::dp: return solve_dp(items, capacity, range);
-    case KnapsackSolver::greedy: return solve_greedy(items, capacity);
+    case KnapsackSolver::dp: return solve_dp(items, capacity, range, floats);
+    case KnapsackSolver::greedy:
+      return floats ? solve_greedy(items, capacity, *floats) : solve_greedy(items, capacity);
     case KnapsackSolver::ilp: return solve_exact(items, capacity);
   }
   return bug("knapsack: no such solver");

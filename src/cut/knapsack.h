@@ -4,12 +4,15 @@
 //                        the first ones are kept; of equally good sets dp keeps the one that leaves
 //                        later items out
 //
-// Integers only, in the caller's units; the kept memory never exceeds the capacity.
+// Integers, in the caller's units; the kept memory never exceeds the capacity. PyTorch's floats,
+// where they are given, decide alone what fits just so.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
+#include "cleave/pytorch_options.h"
 
 namespace cleave {
 
@@ -22,21 +25,17 @@ struct Knapsack {
   int64_t memory = 0, value = 0;
 };
 
-enum class KnapsackSolver : uint8_t {
-  // PyTorch's: memory in quanta of range / 10,000, rounded to the nearest (half to even), which is
-  // fast and nearly exact. Where rounding would let the kept items exceed the capacity, the quanta
-  // are rounded up instead. O(items * quanta).
-  dp,
-  // In the order of falling value / memory, each item that still fits. O(n log n).
-  greedy,
-  // Exact, without quanta: the Pareto-optimal states of memory and value, pruned by a bound on what
-  // the remaining items can add (Nemhauser, Ullmann 1969; Horowitz, Sahni 1974).
-  ilp,
+// The same problem in PyTorch's numbers, for dp and greedy: an item is memory / 1e9 / range, and
+// the capacity is the budget. Equal parts of the range may sum to a hair more than a budget that
+// they meet. An item of value 1 beside 2^24 is lost in dp also where all fit.
+struct KnapsackFloats {
+  double range = 1, budget = 1;
 };
 
 // `range`: the memory that 10,000 quanta stand for, at least 1. Errors (user): negative numbers,
 // sums of 2^62 or more, too many states (dp: more than 2^33 bits of choices, ilp: 2^26 states).
 Result<Knapsack> solve_knapsack(const std::vector<KnapsackItem>& items, int64_t capacity,
-                                int64_t range, KnapsackSolver solver);
+                                int64_t range, KnapsackSolver solver,
+                                const std::optional<KnapsackFloats>& floats = {});
 
 }  // namespace cleave

@@ -7,6 +7,7 @@
 namespace cleave {
 
 using Kind = PytorchNode::Kind;
+using Symbol = PytorchNode::Symbol;
 
 const char* runs_once_because(const Node& call) {
   const Trait traits = traits_of(call);
@@ -31,7 +32,9 @@ void PytorchGraph::add_placeholders() {
   for (const Placeholder& p : g.placeholders()) {
     PytorchNode node{.kind = Kind::placeholder, .value = p.value};
     node.parameter = p.role == Role::param || p.role == Role::buffer;
-    node.bytes = joint_->bytes(p.value);
+    node.constant = p.role == Role::constant;
+    node.symbol = p.role == Role::symint ? Symbol::integer : Symbol::none;
+    node.bytes = p.role == Role::symint ? 1 : node.constant ? 0 : joint_->bytes(p.value);
     node.returned = returned_[p.value.v];
     node.required_backward = node.reads_tangents = p.role == Role::tangent;
     node.required_forward = p.role != Role::tangent;
@@ -51,6 +54,31 @@ void PytorchGraph::add_use(int32_t user, ValueId v, bool in_list) {
     read.users.push_back(user);
 }
 
+void PytorchGraph::add_symbol_uses(int32_t user) {
+  const Graph& g = joint_->graph();
+  std::vector<std::string> symbols;
+  for (const auto& [arg, value] : g.node(node(user).call).attrs.given()) {
+    collect_symbols(value, symbols);
+    if (const Dim* d = value.get<Dim>(); d && !d->is_const())
+      ++nodes_[static_cast<size_t>(user)].argument_bytes;
+  }
+  for (const std::string& name : symbols)
+    if (const ValueId v = g.find(name); v.valid()) add_use(user, v, true);
+}
+
+// Of a call with one result.
+Symbol PytorchGraph::symbol_of(NodeId n) const {
+  const Graph& g = joint_->graph();
+  const Node& call = g.node(n);
+  if (call.op->name == "sym_size" || call.op->name == "sym_numel") return Symbol::integer;
+  if (!has(call.op->traits, Trait::pointwise) || call.inputs.empty()) return Symbol::none;
+  for (ValueId v : call.inputs)
+    if (v.valid() && node(node_of_[v.v]).symbol == Symbol::none) return Symbol::none;
+  const DType dtype = g.type(call.out(0)).dtype;
+  if (dtype == DType::boolean) return Symbol::boolean;
+  return is_floating(dtype) ? Symbol::floating : Symbol::integer;
+}
+
 void PytorchGraph::add_call(NodeId n) {
   const Graph& g = joint_->graph();
   const Node& call = g.node(n);
@@ -63,6 +91,9 @@ void PytorchGraph::add_call(NodeId n) {
     node.returned = returned_[node.value.v];
   }
   for (uint32_t k = 0; k < call.output_count; ++k) node.bytes += joint_->bytes(call.out(k));
+  if (!several) node.symbol = symbol_of(n);
+  if (node.symbol != Symbol::none) node.bytes = 1;
+  node.required_backward = node.reads_tangents = joint_->half(n) == Half::backward;
   nodes_.push_back(std::move(node));
   const OpView view = g.view(n);
   const int list = call.op->schema.list_operand;
@@ -71,6 +102,7 @@ void PytorchGraph::add_call(NodeId n) {
       add_use(at, view.in(operand), false);
     else
       for (int k = 0; k < view.list_size(); ++k) add_use(at, view.list_in(k), true);
+  add_symbol_uses(at);
   if (!several) {
     node_of_[call.out(0).v] = at;
     return;
@@ -103,7 +135,7 @@ void PytorchGraph::classify() {
   };
   const std::vector<Return>& returns = joint_->graph().returns();
   for (const Return& r : returns)
-    if (r.kind != ReturnKind::grad) mark(r.value);
+    if (r.kind != ReturnKind::grad && joint_->forward_can_compute(r.value)) mark(r.value);
   for (const PytorchNode& n : nodes_)
     if (n.once && joint_->half(n.call) == Half::forward) mark(joint_->graph().node(n.call).out(0));
   for (PytorchNode& n : nodes_) {

@@ -3,9 +3,13 @@
 //
 //   required_forward    nodes that results and updates need, and every placeholder but tangents
 //   required_backward   tangents, nodes that read them, and nodes returned as gradients
-//   reads_tangents      tangents and nodes that read them, directly or indirectly
+//   reads_tangents      tangents and nodes that read them, directly or indirectly; in a program
+//                       without tangents its backward half
 //   distance            from the backward: 0 outside of required_forward, else 1 more than the
 //                       nearest reader's; `far` where nothing of the backward reads it
+//   symbol              what is a SymInt, SymBool or SymFloat there: symints, sizes of tensors, and
+//                       what pointwise calls make of these alone. A symint's readers are the calls
+//                       that have it in an attribute
 //   border              a call tagged for recomputation that such a call of a later checkpointed
 //                       region reads is tagged must_save: values between consecutive regions are
 //                       kept
@@ -21,17 +25,20 @@ namespace cleave {
 
 struct PytorchNode {
   enum class Kind : uint8_t { placeholder, call, getitem };
+  enum class Symbol : uint8_t { none, integer, boolean, floating };
   Kind kind = Kind::call;
   NodeId call = {};    // a call, or the call whose result a getitem reads
   ValueId value = {};  // invalid for a call with several results
   PytorchOp op = {};
+  Symbol symbol = Symbol::none;
   CheckpointTag tag = {};
+  bool constant = false;             // role const: PyTorch's get_attr, there in both halves
   bool parameter = false;            // role param or buffer
   bool returned = false;             // read by the graph's output
   const char* once = nullptr;        // why it must never run again; null: it may
   std::vector<int32_t> inputs = {};  // one for each operand, so possibly repeated
   std::vector<int32_t> users = {};   // each once, without the graph's output
-  int64_t bytes = 0;                 // of all its results
+  int64_t bytes = 0;                 // of all its results; 1 of a symbol, 0 of a constant
   int64_t argument_bytes = 0;        // of its operands that aren't in a list
   bool required_forward = false, required_backward = false, reads_tangents = false;
   int32_t forward_order = -1;  // position among required_forward
@@ -58,6 +65,8 @@ class PytorchGraph {
   void add_placeholders();
   void add_call(NodeId n);
   void add_use(int32_t user, ValueId v, bool in_list);
+  void add_symbol_uses(int32_t user);
+  PytorchNode::Symbol symbol_of(NodeId n) const;
   void classify();
   void keep_borders();
   void measure_distance();

@@ -13,6 +13,7 @@ namespace cleave {
 namespace {
 
 using Kind = PytorchNode::Kind;
+using Symbol = PytorchNode::Symbol;
 
 // The two network nodes of graph node n; n is saved where the cut crosses the arc between them.
 int32_t in_of(int32_t n) { return 2 * n; }
@@ -74,7 +75,7 @@ class MinCut {
       network_.sink[at(in_of(n))] = flow::infinite;
       return;
     }
-    if (x.kind == Kind::placeholder) ban(n, "an input");
+    if (x.kind == Kind::placeholder && !x.constant) ban(n, "an input");
     if (x.required_forward)
       if (const char* why = rule_against(n)) ban(n, why);
     network_.arcs.push_back({in_of(n), out_of(n), weight(n)});
@@ -94,6 +95,7 @@ class MinCut {
     if (x.once) return x.once;
     if (x.tag.policy == Recompute::must_save) return "tagged must_save";
     if (bans_.recompute_views && x.op.view) return nullptr;
+    if (x.op.lift_fresh) return nullptr;
     if (bans_.not_in_allowlist) {
       if (!x.op.recomputable) return "not_in_allowlist: not among the recomputable operators";
     } else {
@@ -126,7 +128,7 @@ class MinCut {
 
   void ban(int32_t n, const char* why) {
     if (!node(n).once) {
-      if (node(n).op.view || must_run_again(n)) return;
+      if (node(n).op.view || must_run_again(n) || node(n).symbol == Symbol::floating) return;
       if (!may_run_again_.empty() && may_run_again_[at(n)]) return;
     }
     if (!banned_[at(n)]) result_.banned.push_back({n, why});
@@ -137,6 +139,8 @@ class MinCut {
   flow::Capacity weight(int32_t n) const {
     const PytorchNode& x = node(n);
     if (x.kind == Kind::call && !x.value.valid()) return flow::infinite;  // a tuple
+    if (x.constant) return flow::infinite;
+    if (x.symbol != Symbol::none) return x.symbol == Symbol::floating ? 4 : 1;
     if (bans_.parameters_are_free && x.parameter) return 0;
     if (bans_.recompute_views && x.op.view) return flow::infinite;
     const int32_t distance = std::max(std::min(x.distance, 100), 1);

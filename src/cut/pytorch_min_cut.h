@@ -8,7 +8,8 @@
 //   n_in ─inf─► sink        n reads a tangent, or is tagged for recomputation
 //
 //   weight = bytes * 1.1^distance, distance in [1, 100]; twice that where n isn't materialised
-//            (every reader fuses with it); 0 for parameters; infinite for a tuple
+//            (every reader fuses with it); 0 for parameters; infinite for a tuple and a constant;
+//            of a symbol 1, if it is floating 4
 //
 // Of equal cuts the one nearest the sink is used, as in networkx.
 // One difference: a call with an effect or a collective never runs again, whatever bans, tags and
@@ -19,29 +20,11 @@
 #include <string>
 #include <vector>
 
+#include "cleave/pytorch_options.h"
 #include "cut/pytorch_graph.h"
 #include "flow/failed_network.h"
 
 namespace cleave {
-
-// Which rules of PyTorch's keep a call of the forward from running again.
-struct PytorchBans {
-  // A fusible reader of a value that comes after the first call that doesn't fuse with the value's
-  // readers: it isn't expected to share a kernel with the nearer ones.
-  bool used_far_apart = true;
-  // The call at which a chain of fusible calls gets longer than 100.
-  bool long_fusible_chains = true;
-  // A value that a call of the backward reads and doesn't fuse with: it is in memory there anyway.
-  bool materialized_backward = true;
-  // Operators outside of the list of recomputable ones. Off: random and compute-intensive ones.
-  bool not_in_allowlist = true;
-  // A result of less than a quarter of its arguments' bytes.
-  bool reductions = true;
-
-  bool recompute_views = false;     // views are never saved, and may always run again
-  bool parameters_are_free = true;  // saving a parameter costs nothing; false: PyTorch of 2024
-  int32_t max_distance = 1000;      // from the backward; nodes farther away are banned
-};
 
 struct PytorchCut {
   struct Ban {

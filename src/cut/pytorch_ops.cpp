@@ -16,15 +16,15 @@ const Names recomputable = {
     "clone", "conj_physical", "cos", "cosh", "div", "elu", "empty", "empty_like", "eq", "erf",
     "exp", "expm1", "floor", "fmod", "full", "full_like", "gather", "ge", "gelu", "gelu_backward",
     "gt", "hardsigmoid", "hardtanh", "index", "isinf", "isnan", "le", "leaky_relu",
-    "lift_fresh_copy", "log", "log10", "log1p", "log2", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "lt", "masked_fill", "max", "maximum", "mean", "min", "minimum",
-    "mul", "native_dropout_backward", "ne", "neg", "pow", "reciprocal", "relu", "remainder",
-    "reshape", "round", "rsqrt", "rsub", "scalar_tensor", "sigmoid", "sigmoid_backward", "sign",
-    "silu", "silu_backward", "sin", "sinh", "sqrt", "sub", "sum", "tan", "tanh", "tanh_backward",
-    "threshold_backward", "trunc", "var", "where", "zeros", "zeros_like", "ones", "_to_copy",
-    "_unsafe_view",
+    "lift_fresh_copy", "log", "log10", "log1p", "log2", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "lt", "masked_fill", "max", "maximum", "mean", "min", "minimum", "mul",
+    "native_dropout_backward", "ne", "neg", "pow", "reciprocal", "relu", "remainder", "reshape",
+    "round", "rsqrt", "rsub", "scalar_tensor", "sigmoid", "sigmoid_backward", "sign", "silu",
+    "silu_backward", "sin", "sinh", "softplus", "sqrt", "sub", "sum", "tan", "tanh",
+    "tanh_backward", "threshold_backward", "trunc", "var", "where", "zeros", "zeros_like", "ones",
+    "_to_copy", "_unsafe_view", "__rshift__",
     // cleave's own
-    "adam_step", "rng_next", "rng_fold", "sym_size", "sym_numel", "is_same_size",
+    "adam_step", "rng_next", "rng_fold", "is_same_size",
     // clang-format on
 };
 const Names views = {"alias", "as_strided", "expand",    "permute", "select", "slice",
@@ -96,7 +96,8 @@ int64_t attention_flops(const OpView& op, int first, int with_qk, int with_v) {
 
 PytorchOp pytorch_op(const OpDef& op) {
   return {recomputable.contains(op.name) || views.contains(op.name), views.contains(op.name),
-          compute_intensive.contains(op.name), random_ops.contains(op.name)};
+          compute_intensive.contains(op.name), random_ops.contains(op.name),
+          op.name == "lift_fresh_copy"};
 }
 
 int64_t pytorch_flops(const Graph& g, NodeId n) {

@@ -15,6 +15,7 @@ struct PytorchOp {
   bool view = false;
   bool compute_intensive = false;
   bool random = false;
+  bool lift_fresh = false;  // no ban is about it
   bool fusible() const { return recomputable || random; }
 };
 

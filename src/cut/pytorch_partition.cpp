@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "cut/repeat_calls.h"
 #include "cut/split_joint.h"
 #include "ir/edit.h"
 
@@ -25,11 +26,14 @@ PytorchBans bans_of(const PytorchOptions& options) {
 
 class SavedSet {
  public:
-  SavedSet(const PytorchGraph& graph, const PytorchOptions& options)
-      : graph_(graph), options_(options), bans_(bans_of(options)) {
+  SavedSet(const PytorchGraph& graph, const PytorchOptions& options, const MeasureCall& measure)
+      : graph_(graph), options_(options), measure_(measure), bans_(bans_of(options)) {
     for (int32_t n = 0; n < graph.size(); ++n)
-      if (graph.node(n).kind == PytorchNode::Kind::placeholder && !graph.node(n).reads_tangents)
+      if (const PytorchNode& node = graph.node(n);
+          node.kind == PytorchNode::Kind::placeholder && !node.reads_tangents && !node.constant) {
         inputs_.push_back(n);
+        symbol_is_input_ |= node.symbol != PytorchNode::Symbol::none;
+      }
   }
 
   // Why a node may not run again in the cut that was chosen; empty where it may.
@@ -47,6 +51,7 @@ class SavedSet {
     bans_of_answer_ = first.banned;
     if (budget == 1 || bytes_of(first.saved) <= bytes_of(inputs_)) return first.saved;
     range_ = bytes_of(first.saved) - bytes_of(inputs_);
+    range_gigabytes_ = gigabytes_of(first.saved) - gigabytes_of(inputs_);
     step_ = Step::second;
     bans_.used_far_apart = bans_.long_fusible_chains = bans_.materialized_backward = false;
     CLEAVE_TRY(const PytorchCut second, pytorch_min_cut(graph_, bans_));
@@ -88,8 +93,12 @@ class SavedSet {
     for (int32_t n : nodes) sum += graph_.node(n).bytes;
     return sum;
   }
+  // In PyTorch's floats, which decide where a part just meets a budget.
+  double gigabytes_of(const Nodes& nodes) const {
+    return static_cast<double>(bytes_of(nodes)) / 1e9;
+  }
   double part_of_range(const Nodes& saved) const {
-    return static_cast<double>(bytes_of(saved) - bytes_of(inputs_)) / static_cast<double>(range_);
+    return (gigabytes_of(saved) - gigabytes_of(inputs_)) / range_gigabytes_;
   }
 
   // The calls that the third cut bans, largest first: each is an item of the knapsack.
@@ -112,9 +121,12 @@ class SavedSet {
     return {};
   }
 
+  // As PyTorch asks it: symbols and calls with several results have no memory, which is one and the
+  // same "none" for it, and lie in an input where a symbol is one.
   bool lies_in_input(const PytorchNode& n) const {
     const JointView& joint = graph_.joint();
-    return n.value.valid() && joint.graph().placeholder_of(joint.storage(n.value)) != nullptr;
+    if (!n.value.valid() || n.symbol != PytorchNode::Symbol::none) return symbol_is_input_;
+    return joint.graph().placeholder_of(joint.storage(n.value)) != nullptr;
   }
 
   Result<int64_t> runtime_of(NodeId call) const {
@@ -124,14 +136,17 @@ class SavedSet {
       case RuntimeEstimator::flops: return std::max<int64_t>(pytorch_flops(g, call), 1);
       case RuntimeEstimator::profile: break;
     }
-    if (!options_.measure) return user_error("estimator profile: nothing measures calls here");
-    CLEAVE_TRY(const int64_t ns, options_.measure(g, call));
+    if (!measure_)
+      return user_error("estimator profile: nothing is timed while a program is compiled");
+    CLEAVE_TRY(const int64_t ns, measure_(g, call));
     return std::max<int64_t>(ns, 1);
   }
 
   Result<Nodes> choose(double budget) {
     capacity_ = static_cast<int64_t>(budget * static_cast<double>(range_));
-    CLEAVE_TRY(const Knapsack kept, solve_knapsack(items_, capacity_, range_, options_.solver));
+    CLEAVE_TRY(const Knapsack kept,
+               solve_knapsack(items_, capacity_, range_, options_.solver,
+                              KnapsackFloats{.range = range_gigabytes_, .budget = budget}));
     may_run_again_.assign(static_cast<size_t>(graph_.size()), false);
     for (size_t i = 0; i < items_.size(); ++i)
       if (!std::binary_search(kept.kept.begin(), kept.kept.end(), i))
@@ -143,13 +158,16 @@ class SavedSet {
 
   const PytorchGraph& graph_;
   const PytorchOptions& options_;
+  const MeasureCall& measure_;
   PytorchBans bans_;
   Nodes inputs_, choices_, must_save_;
+  bool symbol_is_input_ = false;
   std::vector<KnapsackItem> items_;  // of choices_
   PytorchCut third_;
   std::vector<PytorchCut::Ban> bans_of_answer_;
   std::vector<bool> may_run_again_;  // by node, from the knapsack on
   int64_t range_ = 0, capacity_ = 0;
+  double range_gigabytes_ = 0;
   Step step_ = Step::first;
 };
 
@@ -209,11 +227,10 @@ class PythonLookup {
 
 }  // namespace
 
-Status simplify_as_pytorch(Graph& joint) {
+void simplify_as_pytorch(Graph& joint) {
   eliminate_dead_code(joint);
-  CLEAVE_TRY(const JointView view, JointView::make(joint));
   std::set<ValueId> returned;
-  for (const Return& r : joint.returns()) returned.insert(view.storage(r.value));
+  for (const Return& r : joint.returns()) returned.insert(storage_of(joint, r.value));
   PythonLookup lookup(joint);
   eliminate_common_subexpressions(joint, [&](NodeId n) {
     const Node& node = joint.node(n);
@@ -221,10 +238,9 @@ Status simplify_as_pytorch(Graph& joint) {
     if (node.op->name == "empty" || node.op->name == "_scaled_dot_product_efficient_attention")
       return false;
     for (uint32_t k = 0; k < node.output_count; ++k)
-      if (returned.contains(view.storage(node.out(k)))) return false;
+      if (returned.contains(storage_of(joint, node.out(k)))) return false;
     return lookup.may_merge(n);
   });
-  return {};
 }
 
 std::string_view name_of(PytorchAccount::Step step) {
@@ -247,11 +263,11 @@ Result<std::optional<flow::FailedNetwork>> pytorch_conflict(const Graph& joint,
 }
 
 Result<Partition> pytorch_partition(const Graph& joint, const PytorchOptions& options,
-                                    PytorchAccount* account) {
+                                    PytorchAccount* account, const MeasureCall& measure) {
   CLEAVE_CHECK(check(options));
   CLEAVE_TRY(const JointView view, JointView::make(joint));
   const PytorchGraph graph(view);
-  SavedSet set(graph, options);
+  SavedSet set(graph, options, measure);
   CLEAVE_TRY(const Nodes saved, set.at(options.budget));
   if (account) *account = set.account();
   std::vector<bool> is_saved(joint.value_capacity());
@@ -272,6 +288,27 @@ Result<Partition> pytorch_partition(const Graph& joint, const PytorchOptions& op
              }));
   count_flops(joint, cut);
   return cut;
+}
+
+Result<int64_t> repeat_as_pytorch(Graph& g, size_t results, const PytorchOptions& options) {
+  CLEAVE_CHECK(check(options));
+  CLEAVE_TRY(const JointView view, JointView::of_program(g, results));
+  const PytorchGraph graph(view);
+  SavedSet set(graph, options, {});
+  CLEAVE_TRY(const Nodes saved, set.at(options.budget));
+  std::vector<bool> is_saved(g.value_capacity()), runs_again(g.node_capacity());
+  for (int32_t n : saved)
+    if (const ValueId v = graph.node(n).value; v.valid()) is_saved[v.v] = true;
+  // From the backward back to what is saved.
+  for (NodeId n = g.last_node(); n.valid(); n = g.prev_node(n)) {
+    if (!runs_again[n.v] && view.half(n) != Half::backward) continue;
+    for (ValueId in : g.node(n).inputs) {
+      const NodeId def = in.valid() ? g.value(in).def : NodeId();
+      if (!def.valid() || is_saved[in.v] || view.half(def) != Half::forward) continue;
+      if (!runs_once_because(g.node(def))) runs_again[def.v] = true;
+    }
+  }
+  return repeat_calls(g, forward_calls(g, results), [&](NodeId n) { return runs_again[n.v]; });
 }
 
 }  // namespace cleave

@@ -26,25 +26,12 @@
 
 namespace cleave {
 
-enum class RuntimeEstimator : uint8_t {
-  flops,    // pytorch_flops, at least 1
-  testing,  // 1
-  profile   // PytorchOptions::measure
-};
-
-struct PytorchOptions {
-  double budget = 1;  // in [0, 1]
-  KnapsackSolver solver = KnapsackSolver::dp;
-  RuntimeEstimator estimator = RuntimeEstimator::flops;
-  std::function<Result<int64_t>(const Graph&, NodeId)> measure = {};  // ns of a call
-  PytorchBans bans = {};
-  bool aggressive = false;  // as if the first four rules of `bans` were off
-};
+// The time of a call, in ns, for the estimator profile.
+using MeasureCall = std::function<Result<int64_t>(const Graph&, NodeId)>;
 
 // What PyTorch does before partitioning: removes dead calls, then merges equal ones except `empty`,
 // attention, and values that share memory with a returned value (fx_graph_cse of compile_utils.py).
-// Errors: those of JointView.
-Status simplify_as_pytorch(Graph& joint);
+void simplify_as_pytorch(Graph& joint);
 
 // The network of a partition that fails because a value can be neither saved nor computed; nullopt:
 // it has a finite cut. Errors: those of JointView.
@@ -71,6 +58,13 @@ std::string_view name_of(PytorchAccount::Step step);
 // `joint` is a result of make_joint. Errors (user): a budget outside of [0, 1], and those of
 // JointView and pytorch_min_cut.
 Result<Partition> pytorch_partition(const Graph& joint, const PytorchOptions& options,
-                                    PytorchAccount* account = nullptr);
+                                    PytorchAccount* account = nullptr,
+                                    const MeasureCall& measure = {});
+
+// The same for a program without tangents, such as a training step, whose forward is
+// forward_calls(g, results): the calls after it are its backward, and none of them is saved for
+// another. What is to run again is copied in front of its first reader there (repeat_calls.h).
+// Returns how many calls are.
+Result<int64_t> repeat_as_pytorch(Graph& g, size_t results, const PytorchOptions& options);
 
 }  // namespace cleave

@@ -28,7 +28,7 @@ Status add_exact(const Graph& joint, const MachineRates& rates, std::vector<Trad
 }  // namespace
 
 Result<std::vector<TradeLine>> trade_lines(const Graph& given, const PytorchOptions& options,
-                                           const MachineRates& rates) {
+                                           const MachineRates& rates, const MeasureCall& measure) {
   std::vector<TradeLine> lines;
   Graph joint = given;
   simplify_joint(joint);
@@ -37,12 +37,12 @@ Result<std::vector<TradeLine>> trade_lines(const Graph& given, const PytorchOpti
       !exact.ok() && exact.failure().kind != ErrorKind::user)
     return exact.failure();
   Graph as_pytorch = given;
-  CLEAVE_CHECK(simplify_as_pytorch(as_pytorch));
+  simplify_as_pytorch(as_pytorch);
   TradeLine sweep{.name = "pytorch, budgets 0 to 1", .colour = "#d62728", .points = {}};
   PytorchOptions at = options;
   for (int twentieth = 20; twentieth >= 0; --twentieth) {
     at.budget = twentieth / 20.0;
-    CLEAVE_TRY(const Partition cut, pytorch_partition(as_pytorch, at));
+    CLEAVE_TRY(const Partition cut, pytorch_partition(as_pytorch, at, nullptr, measure));
     const bool named = twentieth % 5 == 0;
     sweep.points.push_back(
         trade_of(as_pytorch, cut, rates, named ? fmt::format("{:g}", at.budget) : ""));

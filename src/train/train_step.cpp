@@ -179,6 +179,7 @@ std::vector<MemoryTrade> memory_trades(const nn::Module& model, const TracedFunc
   trace.record();
   Notices(options.compile.log).warn(trace.recording->warnings());
   StageOptions stages{options.compile};
+  stages.partition.reset();  // these are cleave's own choices
   stages.forward_results = trace.results.size();
   return trace::value_or_throw_at(at, trades_of(trace.close(), stages));
 }

@@ -3,7 +3,7 @@
 // tests: pytorch_program.cpp
 #include <gtest/gtest.h>
 
-#include "compile/pytorch_program.h"
+#include "compile/stages.h"
 #include "grad/grad.h"
 #include "pass/autocast.h"
 #include "test/random_inputs.h"
@@ -70,12 +70,14 @@ TEST(Modes, give_random_graphs_under_autocast_the_same_bits) {
 // A weight that is cast to a narrower type and back becomes the weight itself, also when the graph
 // is cut.
 TEST(Modes, fold_conversions_before_the_cut) {
-  const Graph joint = value_or_throw(
+  Graph cut = value_or_throw(
       make_joint(test::parsed("graph @main(%x: input f32[4] grad) {\n"
                               "  %d = _to_copy(%x; dtype=bf16)\n  %u = _to_copy(%d; dtype=f32)\n"
                               "  %y = sin(%u)\n  return %y\n}\n"),
                  core()));
-  const Graph cut = value_or_throw(pytorch_program(joint, core(), {}, {}));
+  StageOptions options;
+  options.partition = PytorchOptions{};
+  value_or_throw(run_stages(Stage::verify, Stage::partition, cut, core(), options));
   for (const NodeId n : cut.order()) EXPECT_NE(cut.node(n).op->name, "_to_copy") << print(cut);
 }
 

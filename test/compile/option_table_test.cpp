@@ -1,5 +1,5 @@
 // Options as text: each field has a row, and its value comes back from its text.
-// tests: option_text.cpp option_value.cpp option_word.cpp
+// tests: option_text.cpp option_value.cpp option_word.cpp pytorch_options_text.cpp
 #include "compile/option_table.h"
 
 #include <gtest/gtest.h>
@@ -14,10 +14,10 @@ namespace cleave {
 namespace {
 
 // The fields of the two values, by name: a field more, and neither of the bindings compiles.
-#define COMPILE_FIELDS                                                                           \
-  executor, threads, compiler, target, ops, kept_sizes, other_sizes, cache, cache_dir,           \
-      cache_bytes, cache_check, dump_dir, repro, watch, observers, log, memory_budget, autocast, \
-      passes_off, passes_on, strict, freeze, rules, functions
+#define COMPILE_FIELDS                                                                            \
+  executor, threads, compiler, target, ops, kept_sizes, other_sizes, cache, cache_dir,            \
+      cache_bytes, cache_check, dump_dir, repro, watch, observers, log, memory_budget, partition, \
+      autocast, passes_off, passes_on, strict, freeze, rules, functions
 #define TRAIN_FIELDS \
   compile, frozen, clip_norm, report_grad_norm, accumulate, on_nonfinite, ema_decay, seed
 #define TEXT_OF_(...) #__VA_ARGS__
@@ -76,6 +76,7 @@ std::string difference(const TrainOptions& a, const TrainOptions& b) {
   compare("observers", x.observers == y.observers);
   compare("log", static_cast<bool>(x.log) == static_cast<bool>(y.log));
   compare("memory_budget", same(x.memory_budget, y.memory_budget));
+  compare("partition", x.partition == y.partition);
   compare("autocast", x.autocast == y.autocast);
   compare("passes_off", x.passes_off == y.passes_off);
   compare("passes_on", x.passes_on == y.passes_on);
@@ -132,6 +133,24 @@ class RandomOptions {
     if (below(2)) out.rates.product_gflops = unit();
     return out;
   }
+  std::optional<PytorchOptions> partition() {
+    if (below(2)) return std::nullopt;
+    PytorchOptions out;
+    if (below(2)) out.budget = unit();
+    out.solver = static_cast<KnapsackSolver>(below(3));
+    out.estimator = static_cast<RuntimeEstimator>(below(3));
+    bool* const flags[] = {&out.bans.used_far_apart,
+                           &out.bans.long_fusible_chains,
+                           &out.bans.materialized_backward,
+                           &out.bans.not_in_allowlist,
+                           &out.bans.reductions,
+                           &out.bans.recompute_views,
+                           &out.bans.parameters_are_free,
+                           &out.aggressive};
+    for (bool* flag : flags) *flag = below(2) != 0;
+    if (below(2)) out.bans.max_distance = static_cast<int32_t>(below(1 << 20));
+    return out;
+  }
   MemoryBudget budget() {
     switch (below(4)) {
       case 0: return {};
@@ -153,6 +172,7 @@ class RandomOptions {
                         .repro = word(),
                         .watch = words(),
                         .memory_budget = budget(),
+                        .partition = partition(),
                         .autocast = below(3) ? std::optional(static_cast<DType>(
                                                    below(static_cast<uint64_t>(dtype_count))))
                                              : std::nullopt,

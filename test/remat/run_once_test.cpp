@@ -71,7 +71,7 @@ TEST(RunOnce, in_mode_pytorch) {
   int cuts = 0, refused = 0;
   for (uint64_t seed = 0; seed < 150; ++seed) {
     Graph joint = random_joint(seed);
-    value_or_throw(simplify_as_pytorch(joint));
+    simplify_as_pytorch(joint);
     for (const double budget : {1.0, 0.6, 0.3, 0.0})
       for (const bool aggressive : {false, true}) {
         PytorchOptions options{.budget = budget, .aggressive = aggressive};

@@ -6,7 +6,6 @@
 #include <span>
 
 #include "cleave/executor.h"
-#include "compile/pytorch_program.h"
 #include "compile/stage_planner.h"
 #include "exec/executable.h"
 #include "interp/array_memory.h"
@@ -135,11 +134,9 @@ class Checker {
   Status check_pytorch(const Run& whole) {
     if (!r_.g.is_joint()) return {};
     for (const double part : {1.0, 0.5, 0.1, 0.0}) {
-      const Result<Graph> cut = pytorch_program(r_.g, *ops_, options_, {.budget = part});
-      if (!cut.ok()) return Failure(cut.failure());
-      options_.is_cut = true;
-      const Result<Run> now = run_graph(*cut, {});
-      options_.is_cut = false;
+      options_.partition = PytorchOptions{.budget = part};
+      const Result<Run> now = run_graph(r_.g, {});
+      options_.partition.reset();
       if (!now.ok()) return Failure(now.failure());
       ++verdict_.pytorch;
       for (size_t k = 0; k < whole.returns.size(); ++k)

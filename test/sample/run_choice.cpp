@@ -4,7 +4,6 @@
 #include <random>
 
 #include "cleave/executor.h"
-#include "compile/pytorch_program.h"
 #include "compile/stages.h"
 #include "pass/pipeline.h"
 #include "test/sample/kept_program.h"
@@ -110,14 +109,11 @@ Result<Arrays> run_chosen(const RunChoice& choice, const Graph& g, const OpRegis
   StageOptions options{choice.compile};
   options.fuse = choice.fuse;
   options.executor = make_thread_pool(options.threads);
-  std::optional<Graph> cut;
-  if (choice.pytorch_budget >= 0 && g.is_joint()) {
-    CLEAVE_TRY(cut, pytorch_program(g, ops, choice.compile, {.budget = choice.pytorch_budget}));
-    options.is_cut = true;
-  }
-  if (choice.pooled) return run_pooled(cut ? *cut : g, ops, inputs, options);
-  if (choice.kept) return run_kept(cut ? *cut : g, ops, inputs, options);
-  return law::run_graph(cut ? *cut : g, ops, inputs, options, options.threads);
+  if (choice.pytorch_budget >= 0 && g.is_joint())
+    options.partition = PytorchOptions{.budget = choice.pytorch_budget};
+  if (choice.pooled) return run_pooled(g, ops, inputs, options);
+  if (choice.kept) return run_kept(g, ops, inputs, options);
+  return law::run_graph(g, ops, inputs, options, options.threads);
 }
 
 }  // namespace cleave::random

@@ -3,7 +3,7 @@
 
     python3 test/tool/budget_test.py CLEAVE_BINARY
 """
-import json, re, unittest
+import json, os, re, unittest
 
 from command_case import CHAIN, TARGETS, TINY, Case, cleave, contents, losses
 
@@ -52,6 +52,41 @@ class Budget(Case):
         graph = self.file("chain.clv", CHAIN)
         self.refused(cleave("run", graph, "--random", "--mode", "pytorch"), 1, "--grad", "joint graph")
         self.refused(cleave("run", graph, "--random", "--grad", "--mode", "pytorch", "--budget", "2"), 1, "2")
+
+    def test_its_solver_estimator_and_bans_reach_run_and_train(self):
+        _, want = self.run_with("--mode", "default")
+        def kernels(*args):
+            got, bits = self.run_with("--mode", "pytorch", *args)
+            self.assertEqual(bits, want)
+            return got["kernels"]
+        flops, testing = kernels("--budget", "0.5"), kernels("--budget", "0.5", "--estimator", "testing")
+        self.assertNotEqual(flops, testing)
+        got, bits = self.run_with("--options", "partition=pytorch,budget:0.5,estimator:testing")
+        self.assertEqual((got["kernels"], bits), (testing, want))
+        for solver in ("greedy", "ilp"): self.assertLess(kernels("--budget", "0.5", "--solver", solver), kernels("--budget", "0"))
+        sums = self.file("sums.clv", "graph @main(%x: input f32[64,64] grad) {\n  %s = sum(%x; dim=[1], keepdim=true)\n"
+                         "  %e = exp(%s)\n  %y = mul(%x, %e)\n  return %y\n}\n")
+        def recomputed(*args):
+            dump = self.path("stages" + "".join(args))
+            r = cleave("run", sums, "--random", "--grad", "--mode", "pytorch", "--dump", dump, *args)
+            self.assertEqual(r.returncode, 0, r.stderr)
+            name = [n for n in sorted(os.listdir(dump)) if n <= "04_partition.clv"][-1]  # none where nothing changed
+            with open(os.path.join(dump, name)) as f: return f.read().count(" = sum(")
+        self.assertEqual(recomputed() + 1, recomputed("--ban", "reductions=off"))
+        graph = self.file("chain.clv", CHAIN)
+        self.refused(cleave("run", graph, "--random", "--grad", "--aggressive"), 1, "of mode pytorch alone")
+        self.refused(cleave("run", graph, "--random", "--grad", "--mode", "pytorch", "--budget", "0.5", "--estimator", "profile"), 1,
+                     "nothing is timed while a program is compiled")
+        text = self.path("text.txt")
+        with open(text, "w") as f: f.write("to be or not to be, that is the question\n" * 60)
+        train = lambda *args: cleave("train", "--text", text, *TINY, "--json", "--steps", 3, *args)
+        plain = losses(train())
+        for args in ((), ("--budget", "0"), ("--budget", "0.5", "--solver", "greedy"), ("--aggressive",)):
+            r = train("--mode", "pytorch", *args)
+            self.assertEqual(r.returncode, 0, r.stderr)
+            self.assertEqual(losses(r), plain)
+        self.refused(train("--solver", "dp"), 1, "of mode pytorch alone")
+        self.refused(train("--mode", "default"), 1, "--mode default: expected exact or pytorch")
 
     def test_autocast_has_the_same_bits_in_every_mode(self):
         for dtype in ("bf16", "f16"):

@@ -79,6 +79,46 @@ TEST(TrainStep, is_one_graph_with_updates) {
             "%optimizer.step.next -> %optimizer.step\n}\n");
 }
 
+// What runs again by PyTorch's rules changes no bit, and less is in memory.
+TEST(TrainStep, partition_of_pytorch) {
+  const auto train = [](const std::optional<PytorchOptions>& partition,
+                        std::vector<double>& losses) {
+    Generator rng(1);
+    const nn::Sequential model = mlp(rng);
+    TrainStep step =
+        train_step(model, [&](const Tensor& x, const Tensor& y) { return mse_loss(model(x), y); },
+                   optim::AdamW({.lr = 1e-2}), xy,
+                   {.compile = {.partition = partition, .passes_off = {"all"}}});
+    for (int i = 0; i < 3; ++i) {
+      const Batch b(rng);
+      losses.push_back(step.run({b.x, b.y}).loss);
+    }
+    return step.report();
+  };
+  std::vector<double> plain, all, none;
+  train({}, plain);
+  const Report saved = train(PytorchOptions{}, all);
+  const Report again = train(PytorchOptions{.budget = 0}, none);
+  EXPECT_EQ(plain, all);
+  EXPECT_EQ(plain, none);
+  const auto nodes = [](const Report& r) {
+    for (const CompileStage& s : r.stages)
+      if (s.name == "partition") return static_cast<int64_t>(s.nodes);
+    return int64_t{-1};
+  };
+  EXPECT_GT(nodes(again), nodes(saved));
+  Generator rng(1);
+  const nn::Sequential model = mlp(rng);
+  EXPECT_EQ(message([&] {
+              train_step(model,
+                         [&](const Tensor& x, const Tensor& y) { return mse_loss(model(x), y); },
+                         optim::AdamW({.lr = 1e-2}), xy,
+                         {.compile = {.memory_budget = MemoryBudget::percent(60),
+                                      .partition = PytorchOptions{}}});
+            }).substr(0, 62),
+            "train_step: partition and memory_budget: expected one of them;");
+}
+
 TEST(TrainStep, frozen_parameters_stay) {
   Generator rng(1);
   const nn::Linear first(2, 8, rng), second(8, 1, rng);
