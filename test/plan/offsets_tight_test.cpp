@@ -12,7 +12,7 @@
 namespace cleave::plan {
 namespace {
 
-// Some random buffers, and for most moments one that fills it up to the largest sum: at most nine.
+// Some random buffers, and for most moments one that fills it up to the largest sum: at most eight.
 std::vector<Lifetime> full_buffers(SplitMix& random) {
   const uint32_t moments = 4 + random.below(3);
   std::vector<Lifetime> b;
@@ -24,7 +24,7 @@ std::vector<Lifetime> full_buffers(SplitMix& random) {
     for (uint32_t t = lower; t < upper; ++t) total[t] += b.back().size;
   }
   const int64_t capacity = *std::max_element(total.begin(), total.end());
-  for (uint32_t t = 0; t < moments && b.size() < 9; ++t)
+  for (uint32_t t = 0; t < moments && b.size() < 8; ++t)
     if (total[t] < capacity && random.below(4) > 0) b.push_back({t, t + 1, capacity - total[t]});
   return b;
 }
@@ -34,7 +34,7 @@ std::vector<Lifetime> full_buffers(SplitMix& random) {
 std::vector<std::vector<Lifetime>> full_problems(uint64_t seed, size_t count) {
   SplitMix random(seed);
   std::vector<std::vector<Lifetime>> fit, too_high;
-  while (fit.size() < count || too_high.size() < count) {
+  for (int draws = 0; draws < 100000 && fit.size() + too_high.size() < 2 * count; ++draws) {
     std::vector<Lifetime> b = full_buffers(random);
     const Offsets p = plan_offsets(b, 1);
     auto& kind = p.height == largest_alive(b, 1) ? fit : too_high;
@@ -51,7 +51,9 @@ std::vector<Lifetime> lifetimes_of(const OffsetProblem& p) {
 }
 
 TEST(OffsetsTight, FullMomentsAreSolvedOrRefuted) {
-  for (const std::vector<Lifetime>& b : full_problems(2, 30)) {
+  const std::vector<std::vector<Lifetime>> problems = full_problems(2, 30);
+  ASSERT_EQ(problems.size(), 60u);
+  for (const std::vector<Lifetime>& b : problems) {
     const Offsets p = plan_offsets(b, 1);
     const int64_t least = min_height(b, 1);
     ASSERT_EQ(p.height, least);
