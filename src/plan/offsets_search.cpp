@@ -64,8 +64,9 @@ class Search {
     for (uint32_t k = 0; k < keyed.size(); ++k) rank_[std::get<2>(keyed[k])] = k;
   }
 
-  // Solves all pieces of the given one, in order.
+  // Solves all pieces of the given one, the smallest first: it is refuted soonest.
   SearchEnd solve_pieces(const Piece& whole) {
+    std::vector<Piece> pieces;
     for (int32_t begin = whole.begin, s = begin; s < whole.end; ++s) {
       if (s + 1 < whole.end && floors_.alive().crossing(s) > 0) continue;
       Piece piece{{}, begin, s + 1};
@@ -75,7 +76,12 @@ class Search {
         if (!floors_.alive().placed(i) && piece.begin <= first && first < piece.end)
           piece.buffers.push_back(i);
       }
-      if (piece.buffers.empty()) continue;
+      if (!piece.buffers.empty()) pieces.push_back(std::move(piece));
+    }
+    std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
+      return std::pair(a.buffers.size(), a.begin) < std::pair(b.buffers.size(), b.begin);
+    });
+    for (const Piece& piece : pieces) {
       const SearchEnd end = solve(piece);
       if (end != SearchEnd::found) return end;
     }
