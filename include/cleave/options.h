@@ -120,7 +120,8 @@ struct CompileOptions {
   // Passes that don't run, by the names that `cleave opt --list` prints or those of `rules` and
   // `functions`; "all" disables every pass of cleave. Error (user): there is no such pass.
   std::vector<std::string> passes_off = {};
-  // Passes that run only on request (doc/passes.md says why).
+  // Passes that run only on request (doc/passes.md says why), and numbers that some take:
+  // "batch_linear:min_fuse_set_size:2". Error (user): there is no such pass or number.
   std::vector<std::string> passes_on = {};
   // If true, no pass may change how a result is rounded.
   bool strict = false;
