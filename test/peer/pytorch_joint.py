@@ -28,6 +28,7 @@ partitioners.functionalize_rng_ops = lambda joint, fw, bw, sizes: (fw, bw)
 estimate_runtime, ilp_knapsack = partitioners.estimate_runtime, partitioners.ilp_knapsack
 # The estimator makes the call, and a random one knows no seed: it has no flops.
 partitioners.estimate_runtime = lambda n: 1 if is_random(n) else estimate_runtime(n)
+ONE_TEXT = {getattr(torch.ops.aten, op).Scalar: getattr(torch.ops.aten, op).Tensor for op in ("add", "sub", "mul", "div")}
 
 
 class Found(Exception):
@@ -65,6 +66,9 @@ class Joint:
         self._placeholders()
         self._sizes()
         self._seed()
+        for n in self.gm.graph.nodes:  # one text in .clv, so equal calls there
+            if n.target in ONE_TEXT:
+                n.target = ONE_TEXT[n.target]
         self.gm.graph = fx_graph_cse(self.gm.graph)
         self.gm.graph.eliminate_dead_code()
         self._placeholders()

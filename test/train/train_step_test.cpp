@@ -109,14 +109,14 @@ TEST(TrainStep, partition_of_pytorch) {
   EXPECT_GT(nodes(again), nodes(saved));
   Generator rng(1);
   const nn::Sequential model = mlp(rng);
-  EXPECT_EQ(message([&] {
-              train_step(model,
-                         [&](const Tensor& x, const Tensor& y) { return mse_loss(model(x), y); },
-                         optim::AdamW({.lr = 1e-2}), xy,
-                         {.compile = {.memory_budget = MemoryBudget::percent(60),
-                                      .partition = PytorchOptions{}}});
-            }).substr(0, 62),
-            "train_step: partition and memory_budget: expected one of them;");
+  const std::string both = message([&] {
+    train_step(
+        model, [&](const Tensor& x, const Tensor& y) { return mse_loss(model(x), y); },
+        optim::AdamW({.lr = 1e-2}), xy,
+        {.compile = {.memory_budget = MemoryBudget::percent(60), .partition = PytorchOptions{}}});
+  });
+  EXPECT_NE(both.find("partition and memory_budget: expected one of them"), std::string::npos)
+      << both;
 }
 
 TEST(TrainStep, frozen_parameters_stay) {
