@@ -1,4 +1,5 @@
-// The convolutions of ResNet-50 and of models with groups alone, forward and both backwards, f32 on two threads.
+// The convolutions of ResNet-50 and of models with groups alone, forward and both backwards, f32 on
+// two threads.
 //
 //   bench_convolution [OPTIONS]       every layer as a table row
 //   bench_convolution NAME [OPTIONS]  one layer as one JSON object: forward_ms, input_ms, weight_ms

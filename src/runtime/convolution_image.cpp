@@ -4,9 +4,9 @@
 //
 // If the positions of one image don't fill the panels, the positions of all images are the columns
 // of one product. Then, and if a phase's positions aren't adjacent in the result, a piece is
-// computed in scratch and copied to its positions. A phase that uses only some of the taps, or whose
-// weights are read for many positions, has a copy of them, transposed so that its rows are channels
-// of the result.
+// computed in scratch and copied to its positions. A phase that uses only some of the taps, or
+// whose weights are read for many positions, has a copy of them, transposed so that its rows are
+// channels of the result.
 #include <algorithm>
 #include <cstring>
 #include <vector>
