@@ -2,9 +2,9 @@
 //
 // One job at a time. A job is (f, context) and a share of its pieces for each thread: neighbouring
 // pieces, so that what a thread writes in one job it reads in the next one, from its own cache (two
-// cores of a Zen 5 run convolutions in 0.75 of the time of taking the next piece of all, 2026-11). A
-// thread that has run its share takes pieces of the others'. Workers may take part only while the
-// job's gate is open:
+// cores of a Zen 5 run convolutions in 0.75 of the time of taking the next piece of all, 2026-11).
+// A thread that has run its share takes pieces of the others'. Workers may take part only while
+// the job's gate is open:
 //
 //   gate   bit 31: open;   bits 0..30: how many workers are inside
 //
