@@ -306,7 +306,7 @@ TEST_F(ProgramCache, a_dump_has_every_stage) {
     CompiledFunction g = compiled(f, {{"x", DType::f32, {4}}}, o);
     EXPECT_EQ(g.report().cache, "bypass");
     EXPECT_EQ(g.report().cache_reason, "all stages are dumped");
-    EXPECT_TRUE(std::filesystem::exists(o.dump_dir + "/11_lower.loops"));
+    EXPECT_TRUE(std::filesystem::exists(o.dump_dir + "/12_lower.loops"));
   }
 }
 
