@@ -11,6 +11,7 @@
 #include <cstring>
 #include <vector>
 
+#include "runtime/convolution_planes.h"
 #include "runtime/convolution_products.h"
 #include "runtime/convolution_windows.h"
 #include "runtime/gemm_block.h"
@@ -37,32 +38,18 @@ struct Phase {
   long first_piece = 0;
 };
 
-// The taps that positions r, r + stride, ... of the large side use, along one dim.
-struct PhaseDim {
-  int64_t base, count;
-  std::vector<std::pair<int64_t, int64_t>> taps;  // index, offset
-};
-
-PhaseDim phase_dim(const ConvolutionSpec& s, size_t d, int64_t r) {
-  PhaseDim out{r, (s.large[d] - r + s.stride[d] - 1) / s.stride[d], {}};
-  for (int64_t tap = 0; tap < s.kernel[d]; ++tap) {
-    const int64_t from = r + s.padding[d] - tap * s.dilation[d];
-    if (from % s.stride[d] == 0) out.taps.emplace_back(tap, from / s.stride[d]);
-  }
-  return out;
-}
-
-Phase phase_of(const ConvolutionSpec& s, const std::array<PhaseDim, 3>& dims) {
+Phase phase_of(const ConvolutionSpec& s, const PhaseDim& depth, const PhaseDim& row,
+               const PhaseDim& column) {
   Phase p;
-  p.positions = {dims[0].count, dims[1].count, dims[2].count};
+  p.positions = {depth.count, row.count, column.count};
   p.stride = {1, 1, 1};
   p.out_stride = s.stride;
-  p.out_base = {dims[0].base, dims[1].base, dims[2].base};
-  for (const auto& [i, x] : dims[0].taps)
-    for (const auto& [j, y] : dims[1].taps)
-      for (const auto& [k, z] : dims[2].taps) {
-        p.taps.push_back({x, y, z});
-        p.tap_index.push_back((i * s.kernel[1] + j) * s.kernel[2] + k);
+  p.out_base = {depth.base, row.base, column.base};
+  for (const PhaseDim::Tap& i : depth.taps)
+    for (const PhaseDim::Tap& j : row.taps)
+      for (const PhaseDim::Tap& k : column.taps) {
+        p.taps.push_back({i.offset, j.offset, k.offset});
+        p.tap_index.push_back((i.index * s.kernel[1] + j.index) * s.kernel[2] + k.index);
       }
   return p;
 }
@@ -79,11 +66,10 @@ std::vector<Phase> phases_of(const ConvolutionSpec& s) {
     out.push_back(std::move(p));
     return out;
   }
-  const auto phases = [&](size_t d) { return std::min(s.stride[d], s.large[d]); };
-  for (int64_t i = 0; i < phases(0); ++i)
-    for (int64_t j = 0; j < phases(1); ++j)
-      for (int64_t k = 0; k < phases(2); ++k)
-        out.push_back(phase_of(s, {phase_dim(s, 0, i), phase_dim(s, 1, j), phase_dim(s, 2, k)}));
+  for (const PhaseDim& depth : phase_dims(s, 0))
+    for (const PhaseDim& row : phase_dims(s, 1))
+      for (const PhaseDim& column : phase_dims(s, 2))
+        out.push_back(phase_of(s, depth, row, column));
   return out;
 }
 

@@ -1,5 +1,5 @@
 // Convolutions against plain loops in double: every product and dtype; shapes with strides,
-// padding, dilation, groups, positions too few and too many; the same bits on one thread and two.
+// padding, dilation, groups, positions too few and too many; the same bits on one thread and five.
 // tests: convolution_image.cpp convolution_weight.cpp convolution_windows.cpp
 // tests: convolution_windows_avx512.cpp convolution_direct.cpp convolution_direct_weight.cpp
 // tests: convolution_planes.cpp direct_block.cpp direct_block_avx512.cpp direct_block_avx2.cpp
@@ -141,7 +141,7 @@ void check(ConvolutionSpec s, Product product, bool has_bias, double tolerance,
   for (size_t i = 0; i < results; ++i)
     ASSERT_NEAR(wide(got[i]), want[i], tolerance * (1 + std::abs(want[i])) + 1e-6 * size[i])
         << name_of(s.dtype) << " product " << static_cast<int>(product) << " at " << i;
-  const auto again = run(s, image, other, bias, static_cast<int64_t>(results), 2, target);
+  const auto again = run(s, image, other, bias, static_cast<int64_t>(results), 5, target);
   EXPECT_EQ(std::memcmp(got.data(), again.data(), results * sizeof(T)), 0) << "threads";
 }
 

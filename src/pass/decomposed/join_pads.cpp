@@ -15,6 +15,7 @@
 #include <set>
 
 #include "pass/passes.h"
+#include "pass/plain_sum.h"
 
 namespace cleave {
 namespace {
@@ -46,18 +47,6 @@ std::optional<Part> part_of(const Graph& g, ValueId v) {
         Part{op.in(0), dim, before, before + op.in_type(0).shape[static_cast<size_t>(dim)].value()};
   }
   return out;
-}
-
-bool is_plain_sum(const Graph& g, NodeId n) {
-  const Node& node = g.node(n);
-  if (node.op->name != "add" || node.inputs.size() != 2) return false;
-  const OpView op = g.view(n);
-  if (!node.inputs[0].valid() || !node.inputs[1].valid()) return false;
-  if (op.attr("alpha").as_double() != 1) return false;
-  for (int k = 0; k < 2; ++k)
-    if (op.in_type(k).dtype != op.out_type(0).dtype || op.in_type(k).shape != op.out_type(0).shape)
-      return false;
-  return true;
 }
 
 // Returns the parts of the sum, in order; empty if it isn't a sum of parts, or they leave a gap.

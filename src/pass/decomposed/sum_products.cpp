@@ -9,28 +9,16 @@
 // unrolled LSTM (32 steps, 16 x 256) takes 0.6 of the time (two cores of a Zen 5, 2026-11).
 // The order of additions changes, and there are fewer roundings.
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
 #include "pass/passes.h"
+#include "pass/plain_sum.h"
 
 namespace cleave {
 namespace {
 
 constexpr size_t max_terms = 4096;
-
-bool is_plain_sum(const Graph& g, NodeId n) {
-  const Node& node = g.node(n);
-  if (node.op->name != "add" || node.inputs.size() != 2) return false;
-  const OpView op = g.view(n);
-  if (!node.inputs[0].valid() || !node.inputs[1].valid()) return false;
-  if (op.attr("alpha").as_double() != 1) return false;
-  return std::ranges::all_of(std::array{0, 1}, [&](int k) {
-    return op.in_type(k).dtype == op.out_type(0).dtype &&
-           op.in_type(k).shape == op.out_type(0).shape;
-  });
-}
 
 struct Terms {
   std::vector<NodeId> products;
