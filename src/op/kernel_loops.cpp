@@ -159,10 +159,10 @@ void for_each_element(KernelBuilder& k, const std::vector<int64_t>& shape,
   if (shape.size() == 1)
     return k.parallel({pieces(last, chunk)}, [&](const Exprs& i) {
       const Piece piece = piece_of(i[0], last, std::min(chunk, last));
-      k.loop(piece.count, [&](const Expr& j) { body({piece.begin + j}); });
+      k.each(piece.count, [&](const Expr& j) { body({piece.begin + j}); });
     });
   k.parallel({shape.begin(), shape.end() - 1}, [&](const Exprs& rows) {
-    k.loop(Expr(last), [&](const Expr& j) {
+    k.each(Expr(last), [&](const Expr& j) {
       Exprs index = rows;
       index.push_back(j);
       body(index);

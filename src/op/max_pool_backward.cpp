@@ -102,28 +102,123 @@ Expr lies_outside(KernelBuilder& k, const PoolWindows& w, const Ints& size, cons
   return out.defined() ? k.let(out, "outside") : out;
 }
 
+// The first position of each window in a dim, which may lie in the padding.
+Expr corner_of(const PoolWindows& w, const Exprs& i, size_t d) {
+  return i[i.size() - w.rank() + d] * Expr(w.stride[d]) - Expr(w.padding[d]);
+}
+
+// Whether the index is an element of its window, by division.
+Expr in_window(KernelBuilder& k, const PoolWindows& w, const Ints& size, const Exprs& i,
+               Expr index) {
+  Expr inside;
+  for (size_t d = w.rank(); d-- > 0;) {
+    const Expr at = k.let(d == 0 ? index : binary(loop::Op::truncmod, index, Expr(size[d])), "at");
+    if (d > 0) index = k.let(quotient(index, size[d]), "rest");
+    const Expr off = k.let(at - corner_of(w, i, d), "off");
+    inside = both_hold(inside, in_range(off, (w.kernel[d] - 1) * w.dilation[d] + 1));
+    if (w.dilation[d] > 1)
+      inside = both_hold(
+          inside,
+          binary(loop::Op::eq, binary(loop::Op::truncmod, off, Expr(w.dilation[d])), Expr(0)));
+  }
+  return inside;
+}
+
+// The same by comparing with each row of the window: vectors don't divide.
+constexpr int64_t max_compared_rows = 9;
+
+bool has_few_rows(const PoolWindows& w) {
+  return w.dilation.back() == 1 && numel_of(w.kernel) / w.kernel.back() <= max_compared_rows;
+}
+
+Expr in_some_row(KernelBuilder& k, const PoolWindows& w, const Ints& size, const Exprs& i,
+                 const Expr& index) {
+  const size_t last = w.rank() - 1;
+  const Expr corner = corner_of(w, i, last), begin = k.let(at_least(corner, Expr(0)), "begin");
+  const Expr end = k.let(at_most(corner + Expr(w.kernel[last]), Expr(size[last])), "end");
+  Expr found;
+  for_each_window_tap(k, {w.kernel.begin(), w.kernel.end() - 1}, [&](const Exprs& t) {
+    Expr row(0), inside;
+    for (size_t d = 0; d < last; ++d) {
+      const Expr at = corner_of(w, i, d) + t[d] * Expr(w.dilation[d]);
+      inside = both_hold(inside, in_range(at, size[d]));
+      row = row * Expr(size[d]) + at;
+    }
+    const Expr at = k.let(index - row * Expr(size[last]), "at");
+    inside = both_hold(inside, both_hold(binary(loop::Op::ge, at, begin),
+                                         binary(loop::Op::lt, at, end)));
+    found = either_holds(found, inside);
+  });
+  return found;
+}
+
 // Checks all indices before anything is written.
 void check_in_windows(KernelBuilder& k, const OpView& op, const PoolWindows& w, const Ints& size,
                       const Ints& windows) {
-  const size_t rank = w.rank();
+  const auto index_at = [&](const Exprs& i, const Expr& outside) {
+    const Expr index = k.load(at_indices, i);
+    return outside.defined() ? select(outside, loop::constant_int(index.type(), 0), index) : index;
+  };
+  // A loop for each check: with two, none runs in vectors.
+  for_each_element(k, windows, [&](const Exprs& i) {
+    checked_index(k, op, "indices", index_at(i, lies_outside(k, w, size, windows, i)),
+                  numel_of(size), NegativeIndex::refused);
+  });
   for_each_element(k, windows, [&](const Exprs& i) {
     const Expr outside = lies_outside(k, w, size, windows, i);
-    Expr index = k.load(at_indices, i);
-    if (outside.defined()) index = select(outside, loop::constant_int(index.type(), 0), index);
-    Expr rest = checked_index(k, op, "indices", index, numel_of(size), NegativeIndex::refused);
-    Expr inside;
-    for (size_t d = rank; d-- > 0;) {
-      const Expr at = k.let(d == 0 ? rest : binary(loop::Op::truncmod, rest, Expr(size[d])), "at");
-      if (d > 0) rest = k.let(quotient(rest, size[d]), "rest");
-      const Expr corner = i[i.size() - rank + d] * Expr(w.stride[d]) - Expr(w.padding[d]);
-      const Expr off = k.let(at - corner, "off");
-      inside = both_hold(inside, in_range(off, (w.kernel[d] - 1) * w.dilation[d] + 1));
-      if (w.dilation[d] > 1)
-        inside = both_hold(
-            inside,
-            binary(loop::Op::eq, binary(loop::Op::truncmod, off, Expr(w.dilation[d])), Expr(0)));
-    }
+    const Expr index = k.let(index_at(i, outside), "index");
+    const Expr inside =
+        has_few_rows(w) ? in_some_row(k, w, size, i, index) : in_window(k, w, size, i, index);
     k.check(either_holds(outside, inside), outside_window(op));
+  });
+}
+
+// Each plane is cleared, then its windows add to it in order.
+constexpr int64_t min_scattered_planes = 8;
+
+bool scatters(const OpView& op, size_t rank) {
+  const DType t = op.out_type(0).dtype;
+  const Ints shape = static_shape(op.in_type(at_self));
+  return loop::compute_type(t) == t &&
+         numel_of({shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(rank)}) >=
+             min_scattered_planes;
+}
+
+void scatter_planes(KernelBuilder& k, const PoolWindows& w, const Ints& shape,
+                    const Ints& windows) {
+  const size_t rank = w.rank();
+  const Ints size = pooled_part(shape, rank);
+  const Expr zero = loop::constant(k.result(0).dtype, 0);
+  const auto joined = [](Exprs lead, const Exprs& own) {
+    lead.insert(lead.end(), own.begin(), own.end());
+    return lead;
+  };
+  k.parallel({shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(rank)}, [&](const Exprs& p) {
+    k.loops({size.begin(), size.end() - 1}, [&](const Exprs& row) {
+      k.each(Expr(size.back()), [&](const Expr& i) {
+        Exprs at = joined(p, row);
+        at.push_back(i);
+        k.store(0, at, zero);
+      });
+    });
+    k.loops(pooled_part(windows, rank), [&](const Exprs& o) {
+      const Exprs window = joined(p, o);
+      const auto add = [&] {
+        Expr rest = k.let(k.load(at_indices, window), "index");
+        Exprs own(rank);
+        for (size_t d = rank; d-- > 0;) {
+          own[d] = k.let(d == 0 ? rest : binary(loop::Op::truncmod, rest, Expr(size[d])), "at");
+          if (d > 0) rest = k.let(quotient(rest, size[d]), "rest");
+        }
+        const Exprs at = joined(p, own);
+        k.store(0, at, k.load_result(0, at) + k.load(at_grad, window));
+      };
+      const Expr outside = lies_outside(k, w, size, windows, window);
+      if (outside.defined())
+        k.if_(unary(loop::Op::logical_not, outside), add);
+      else
+        add();
+    });
   });
 }
 
@@ -147,6 +242,7 @@ void lower_backward(KernelBuilder& k, const OpView& op, size_t rank) {
              size = pooled_part(shape, rank), count = pooled_part(windows, rank);
   if (numel_of(shape) == 0) return;
   check_in_windows(k, op, w, size, windows);
+  if (scatters(op, rank)) return scatter_planes(k, w, shape, windows);
   std::vector<DimTaps> dims;
   Ints counts;
   for (size_t d = 0; d < rank; ++d) {
@@ -262,6 +358,14 @@ std::vector<Sample> backward_samples_2d() {
   // With many addends at one position, they are accumulated unrounded.
   for (DType f : {DType::bf16, DType::f16})
     out.push_back(with_turns(f, {1, 1, 6, 6}, {{5, 5}, {1, 1}, {2, 2}, {1, 1}, false}));
+  // Planes enough to be scattered: rows of several vectors, many rows a window, steps, padding alone.
+  for (DType f : {DType::f32, DType::f64}) {
+    out.push_back(with_turns(f, {2, 4, 5, 37}, {{3, 3}, {2, 2}, {1, 1}, {1, 1}, false}));
+    out.push_back(with_turns(f, {8, 12, 9}, {{11, 2}, {1, 3}, {5, 1}, {1, 1}, true}));
+    out.push_back(with_turns(f, {9, 1, 7, 6}, {{2, 2}, {1, 2}, {0, 1}, {3, 2}, false}));
+    add(f, {4, 2, 1, 1}, {4, 2, 1, 1}, {5, 0, 0, 7, 1, 1, 0, 3},
+        max_pool_call({2}, {2}, {1}, {2}, false));
+  }
   return out;
 }
 
@@ -277,6 +381,7 @@ std::vector<Sample> backward_samples_3d() {
   for (DType t : floating_dtypes) {
     out.push_back(with_turns(t, {2, 3, 4, 3}, {{2, 3, 2}, {1, 2, 1}, one, one, true}));
     out.push_back(with_turns(t, {1, 1, 3, 3, 3}, {{3, 3, 3}, one, one, one, false}));
+    out.push_back(with_turns(t, {2, 4, 3, 5, 18}, {{2, 3, 3}, {1, 2, 2}, one, one, false}));
   }
   const DType t = DType::f32;
   const std::vector<Sample> more = {
@@ -315,6 +420,9 @@ std::vector<Reject> backward_rejects(const std::string& name) {
            name + ": indices: index 16 is out of range [0, 16)"},
           {"index",
            {{g, x, i.with({0, 3, 9, 9})}, two},
+           name + ": indices: an index is outside its window"},
+          {"index",
+           {{f32({8, 1, 2, 40}), f32({8, 1, 4, 80}), i64({8, 1, 2, 40}).with({77})}, two},
            name + ": indices: an index is outside its window"}};
 }
 
