@@ -5,7 +5,8 @@
 //   _where               only the active lanes; the others are 0 and access no memory
 //
 // With AVX-512, partial vectors are masked loads and stores; else the tail of a loop goes through
-// memcpy: it is one iteration of many. A Zen 5 doesn't prefetch for masked loads (GELU of 64 MB
+// memcpy: it is one iteration of many. AVX2 has masked loads of 4 and 8 bytes for lanes that a
+// condition chooses. A Zen 5 doesn't prefetch for masked loads (GELU of 64 MB
 // takes 2.5 times as long, 2026-11), but does for a prefetch of the same line, which costs the
 // compiler less than a branch around the mask.
 // clang-format off
@@ -13,6 +14,9 @@
 typedef long long eight_i64 __attribute__((vector_size(64)));
 typedef short sixteen_i16 __attribute__((vector_size(32)));
 typedef char sixteen_i8 __attribute__((vector_size(16)));
+typedef float eight_f32 __attribute__((vector_size(32)));
+typedef int eight_i32 __attribute__((vector_size(32)));
+typedef long long four_i64 __attribute__((vector_size(32)));
 
 INLINE i32x16 first_i32x16(int64_t left) {
   const i32x16 lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -30,6 +34,11 @@ INLINE i64x16 lanes_i64x16(int64_t first, int64_t step) {
 INLINE uint32_t bits_of(i32x16 on) {
 #ifdef __AVX512BW__
   return (uint16_t)__builtin_ia32_cvtd2mask512(on);
+#elif defined __AVX2__
+  eight_f32 half[2];
+  __builtin_memcpy(half, &on, sizeof half);
+  return (uint32_t)__builtin_ia32_movmskps256(half[0]) |
+         (uint32_t)__builtin_ia32_movmskps256(half[1]) << 8;
 #else
   uint32_t bits = 0;
   for (int l = 0; l < 16; ++l) bits |= (uint32_t)(on[l] & 1) << l;
@@ -116,6 +125,14 @@ INLINE i32x16 get_first_4(const void *p, int64_t left) {
 INLINE i32x16 get_where_4(const void *p, i32x16 on) {
 #ifdef __AVX512BW__
   return (i32x16)__builtin_ia32_loaddqusi512_mask((const int *)p, (i32x16){}, bits_of(on));
+#elif defined __AVX2__
+  i32x16 v;
+  eight_i32 half[2];
+  __builtin_memcpy(half, &on, sizeof half);
+  for (int h = 0; h < 2; ++h)
+    half[h] = __builtin_ia32_maskloadd256((const eight_i32 *)((const int *)p + 8 * h), half[h]);
+  __builtin_memcpy(&v, half, sizeof v);
+  return v;
 #else
   i32x16 v = {};
   for (int l = 0; l < 16; ++l)
@@ -154,6 +171,13 @@ INLINE i64x16 get_where_8(const void *p, i32x16 on) {
   half[0] = __builtin_ia32_loaddqudi512_mask((const long long *)p, (eight_i64){}, bits & 0xffu);
   half[1] = __builtin_ia32_loaddqudi512_mask((const long long *)p + 8, (eight_i64){}, bits >> 8);
   __builtin_memcpy(&v, half, sizeof v);
+#elif defined __AVX2__
+  const i64x16 wide = __builtin_convertvector(on, i64x16);
+  four_i64 part[4];
+  __builtin_memcpy(part, &wide, sizeof part);
+  for (int h = 0; h < 4; ++h)
+    part[h] = __builtin_ia32_maskloadq256((const four_i64 *)((const long long *)p + 4 * h), part[h]);
+  __builtin_memcpy(&v, part, sizeof v);
 #else
   for (int l = 0; l < 16; ++l)
     if (on[l]) __builtin_memcpy((char *)&v + l * 8, (const char *)p + l * 8, 8);
