@@ -14,12 +14,18 @@
     put_first_##B(p, (__typeof__(get_first_##B(p, 0)))v, left); }                                \
   INLINE S##x16 same_##S##x16_where(const T *p, i32x16 on) {                                     \
     const T x = any_i32x16(on) ? *p : 0; return x - (S##x16){}; }                                \
+  INLINE S##x16 every_other_##S##x16(const T *p) {                                               \
+    S##x16 a, b; __builtin_memcpy(&a, p, sizeof a); __builtin_memcpy(&b, p + 15, sizeof b);      \
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29,  \
+                                   31); }                                                        \
   INLINE S##x16 strided_##S##x16(const T *p, int64_t step) {                                     \
+    if (step == 2) return every_other_##S##x16(p);                                               \
     return (S##x16){                                                                             \
                    p[0], p[step], p[2 * step], p[3 * step], p[4 * step], p[5 * step],            \
                    p[6 * step], p[7 * step], p[8 * step], p[9 * step], p[10 * step],             \
                    p[11 * step], p[12 * step], p[13 * step], p[14 * step], p[15 * step]}; }      \
   INLINE S##x16 strided_##S##x16_first(const T *p, int64_t step, int64_t left) {                 \
+    if (step == 2 && left >= 16) return every_other_##S##x16(p);                                 \
     const int64_t last = left < 16 ? left - 1 : 15;                                              \
     return (S##x16){                                                                             \
                    p[0], p[(1 < last ? 1 : last) * step], p[(2 < last ? 2 : last) * step],       \

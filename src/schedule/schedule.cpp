@@ -4,6 +4,8 @@
 
 #include "loop/sum_blocks.h"
 #include "schedule/lane_check.h"
+#include "schedule/next_variable.h"
+#include "schedule/partition_loops.h"
 #include "schedule/row_ahead.h"
 #include "schedule/split_rows.h"
 #include "schedule/whole_vectors.h"
@@ -16,7 +18,7 @@ namespace {
 
 class Scheduler {
  public:
-  explicit Scheduler(Kernel& kernel) : kernel_(kernel), variables_(variables_of(kernel.body)) {}
+  explicit Scheduler(Kernel& kernel) : kernel_(kernel), variables_(next_variable(kernel.body)) {}
 
   void run() {
     share_quotients(kernel_);
@@ -33,29 +35,6 @@ class Scheduler {
     Expr next;
     Exprs loads;
   };
-
-  // One more than the largest number of a variable.
-  static int64_t variables_of(const Block& b) {
-    int64_t out = 0;
-    const auto with = [&](const Expr& var) { out = std::max(out, var->id() + 1); };
-    for (const Stmt& s : b) {
-      if (auto* f = std::get_if<For>(&s.node)) {
-        with(f->loop.var);
-        out = std::max(out, variables_of(f->body));
-      } else if (auto* r = std::get_if<Reduce>(&s.node)) {
-        for (const Loop& l : r->loops) with(l.var);
-        for (const Fold& f : r->folds) with(f.var);
-        out = std::max(out, variables_of(r->body));
-      } else if (auto* i = std::get_if<If>(&s.node)) {
-        out = std::max(out, variables_of(i->then));
-      } else if (auto* let = std::get_if<Let>(&s.node)) {
-        with(let->var);
-      } else if (auto* define = std::get_if<Define>(&s.node)) {
-        with(define->var);
-      }
-    }
-    return out;
-  }
 
   // Whether the last vector of a loop of this extent may be partial.
   static bool has_tail(const Expr& extent, int lanes) {
@@ -137,7 +116,9 @@ class Scheduler {
 
 Kernel schedule(const Kernel& kernel) {
   Kernel out = kernel;
-  if (!kernel.is_scheduled) Scheduler(out).run();
+  if (kernel.is_scheduled) return out;
+  partition_loops(out);
+  Scheduler(out).run();
   return out;
 }
 

@@ -1,0 +1,19 @@
+// Splits loops where the tests of their variable change, so that most iterations test nothing:
+//
+//   for j in 56 {                                 for j in 1 { ... -inf ... }
+//     x = %x[max(j*2 - 1, 0)]                     for j in 55 {
+//     ... select(ge(j*2 - 1, 0), x, -inf) ...       x = %x[(j + 1)*2 - 1]   ... x ...
+//   }                                             }
+//
+// In vectors such a loop reads neighbours instead of gathering them. Values don't change, nor does
+// the order of iterations.
+// Source: loop partitioning of Halide; index set splitting (M. Wolfe, High Performance Compilers).
+#pragma once
+#include "loop/kernel.h"
+
+namespace cleave::schedule {
+
+// In innermost loops of a constant extent, where a part of 16 iterations or more loses its tests.
+void partition_loops(loop::Kernel& kernel);
+
+}  // namespace cleave::schedule
