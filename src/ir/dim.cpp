@@ -375,6 +375,25 @@ Dim replaced(const std::vector<Term>& terms, const Atom& atom, const Dim& x) {
   return sum;
 }
 
+// b * floordiv(a,b) is a, less a remainder in [0,b): s0 - 32*floordiv(s0+31,32) is in [-31,0].
+std::optional<DimRange> range_by_remainder(const SymEnv& env, const Dim& d,
+                                           const std::vector<Term>& terms, int& splits) {
+  for (const Term& t : terms) {
+    if (t.atoms.size() != 1 || t.atoms[0]->kind != AtomKind::floordiv) continue;
+    const Dim &a = t.atoms[0]->a, &b = t.atoms[0]->b;
+    if (!b.is_const() || b.value() < 2 || t.coefficient % b.value() != 0) continue;
+    if (splits-- <= 0) return std::nullopt;
+    const int64_t times_b = t.coefficient / b.value();
+    const Dim rest = d - SymExpr::make({t}) + a * Dim(times_b);
+    if (is_saturated(rest)) continue;
+    const DimRange r = range_in(env, rest, splits);
+    const int64_t most = sat_mul(-times_b, b.value() - 1);
+    return DimRange{sat_add(r.lo, std::min<int64_t>(most, 0)),
+                    sat_add(r.hi, std::max<int64_t>(most, 0))};
+  }
+  return std::nullopt;
+}
+
 DimRange range_in(const SymEnv& env, const Dim& d, int& splits) {
   if (d.is_const()) return {d.value(), d.value()};
   const std::vector<Term> terms = SymExpr::terms_of(d);
@@ -390,7 +409,11 @@ DimRange range_in(const SymEnv& env, const Dim& d, int& splits) {
     if (!atom) atom = *at, first = &t;
     ++terms_with;
   }
-  if (!atom || splits <= 0) return range_of_terms(env, terms, splits);
+  if (!atom || splits <= 0) {
+    const DimRange plain = range_of_terms(env, terms, splits);
+    const std::optional<DimRange> r = range_by_remainder(env, d, terms, splits);
+    return r ? DimRange{std::max(r->lo, plain.lo), std::min(r->hi, plain.hi)} : plain;
+  }
   --splits;
   const DimRange whole = range_of_terms(env, terms, splits);
   const Dim with_a = replaced(terms, *atom, atom->a), with_b = replaced(terms, *atom, atom->b);

@@ -124,6 +124,25 @@ TEST(Dim, ranges_by_cases) {
   EXPECT_LE(r.lo, r.hi);
 }
 
+// s0 rounded up to a multiple of 32 is at least s0: the first s0 of so many elements are s0.
+TEST(Dim, ranges_of_multiples) {
+  SymEnv env;
+  env.declare("s0", {{0, 1 << 20}, {}});
+  auto range = [&](const Dim& d) {
+    const DimRange r = env.range_of(d);
+    return Interval(r.lo, r.hi);
+  };
+  const Dim up = Dim::floordiv(s0 + 31, 32) * 32;
+  EXPECT_EQ(range(up - s0), Interval(0, 31));
+  EXPECT_EQ(range(s0 - up), Interval(-31, 0));
+  EXPECT_EQ(range(up * 3 - s0 * 3), Interval(0, 93));
+  EXPECT_EQ(range(Dim::floordiv(s0, 4) * 8 - s0 * 2), Interval(-6, 0));
+  EXPECT_TRUE(env.provably_equal(Dim::min(up, s0), s0));
+  EXPECT_TRUE(env.provably_equal(Dim::max(s0, up), up));
+  EXPECT_FALSE(env.provably_equal(Dim::min(up - 1, s0), s0));
+  EXPECT_LT(range(Dim::floordiv(s0, 4) * 6 - s0).first, -3);  // six isn't a multiple of four
+}
+
 // Ranges of products of dependent factors: (s0 - 8)^2 windows.
 TEST(Dim, ranges_of_products) {
   SymEnv env;
