@@ -78,6 +78,7 @@ WindowPacking window_packing_plain(DType dtype) {
 WindowPacking window_packing(DType dtype, int64_t image_stride, int64_t nr, InstructionSet set) {
   const bool fits = image_stride < int64_t{1} << 26 && nr % 16 == 0 && nr <= 64;
   if (dtype == DType::f32 && fits && set >= InstructionSet::avx512) return window_packing_avx512;
+  if (dtype == DType::f32 && fits && set >= InstructionSet::avx2) return window_packing_avx2;
   return window_packing_plain(dtype);
 }
 

@@ -1,6 +1,4 @@
-// convolution_windows.h for f32 with AVX-512: sixteen columns at a time. With a stride of one, a
-// vector is assembled from masked loads, one for each run of adjacent elements; with a stride of
-// two from every other element of two loads; else it is gathered. Masked elements aren't read.
+// convolution_windows.h for f32 with AVX-512.
 #include "runtime/convolution_walk.h"
 #include "runtime/convolution_windows.h"
 
@@ -10,263 +8,61 @@
 namespace cleave::runtime {
 namespace {
 
-constexpr int64_t lanes = 16;
-
 #include "runtime/transpose_avx512.h"
 
-// Sixteen columns: their elements under a tap of offset 0, whether or not these are in the image.
-// Lane i of a run is at offset + i * stride; runs that are adjacent in memory are merged.
-struct Columns {
-  __m512i depth, row, column;  // position * stride, by lane
-  int runs = 0;
-  __mmask16 masks[lanes];
-  int64_t offsets[lanes];
-  __m512i index;  // relative to `base`, for gathering
-  int64_t base = 0;
-};
+struct Lanes {
+  static constexpr int64_t count = 16;
+  using Floats = __m512;
+  using Ints = __m512i;
+  using Mask = __mmask16;
 
-__mmask16 mask_of(int64_t first, int64_t count) {
-  return static_cast<__mmask16>(((1u << count) - 1u) << first);
-}
-
-__m512i broadcast(int64_t x) { return _mm512_set1_epi32(static_cast<int>(x)); }
-
-// Sets `out` to the next `count` columns, at most sixteen, and moves `at` past them.
-void set_columns(const WindowSource& w, WindowPosition& at, int64_t count, Columns& out) {
-  const int64_t stride = w.stride[2];
-  const __m512i lane_strides = _mm512_mullo_epi32(
-      _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), broadcast(stride));
-  out.depth = out.row = out.column = out.index = _mm512_setzero_si512();
-  out.runs = 0;
-  for (int64_t lane = 0; lane < count;) {
-    const int64_t left = w.positions[2] - at.column;
-    const int64_t n = count - lane < left ? count - lane : left;
-    const __mmask16 mask = mask_of(lane, n);
-    const int64_t depth = at.depth * w.stride[0], row = at.row * w.stride[1];
-    const int64_t column = (at.column - lane) * stride;
-    const int64_t offset =
-        at.image * w.image_stride + (depth * w.size[1] + row) * w.size[2] + column;
-    if (lane == 0) out.base = offset;
-    out.depth = _mm512_mask_mov_epi32(out.depth, mask, broadcast(depth));
-    out.row = _mm512_mask_mov_epi32(out.row, mask, broadcast(row));
-    out.column = _mm512_mask_add_epi32(out.column, mask, lane_strides, broadcast(column));
-    out.index = _mm512_mask_add_epi32(out.index, mask, lane_strides, broadcast(offset - out.base));
-    if (out.runs > 0 && out.offsets[out.runs - 1] == offset) {
-      __mmask16& last = out.masks[out.runs - 1];
-      last = static_cast<__mmask16>(last | mask);
-    } else {
-      out.masks[out.runs] = mask;
-      out.offsets[out.runs++] = offset;
-    }
-    lane += n;
-    at.column += n;
-    if (at.column == w.positions[2]) next_row(w, at);
+  static Floats zero() { return _mm512_setzero_ps(); }
+  static void store(float* to, Floats x) { _mm512_storeu_ps(to, x); }
+  static Ints broadcast(int64_t x) { return _mm512_set1_epi32(static_cast<int>(x)); }
+  static Ints multiples(int64_t of) {
+    return _mm512_mullo_epi32(
+        _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), broadcast(of));
   }
-}
+  static Ints add(Ints x, Ints y) { return _mm512_add_epi32(x, y); }
+  static Ints choose(Mask mask, Ints x, Ints y) { return _mm512_mask_mov_epi32(y, mask, x); }
 
-// The columns whose elements under a tap are within the image.
-__mmask16 within(const WindowSource& w, const Columns& c, const Sizes3& tap, __mmask16 all) {
-  const auto inside = [&](__mmask16 so_far, __m512i at, size_t d) {
-    return _mm512_mask_cmplt_epu32_mask(so_far, _mm512_add_epi32(at, broadcast(tap[d])),
-                                        broadcast(w.size[d]));
+  static Mask mask_of(int64_t first, int64_t count) {
+    return static_cast<Mask>(((1u << count) - 1u) << first);
+  }
+  static Mask both(Mask a, Mask b) { return static_cast<Mask>(a & b); }
+  static Mask either(Mask a, Mask b) { return static_cast<Mask>(a | b); }
+  static Mask in_range(Mask mask, Ints x, int64_t size) {
+    return _mm512_mask_cmplt_epu32_mask(mask, x, broadcast(size));
+  }
+
+  static Floats load(Floats x, Mask mask, const float* from) {
+    return _mm512_mask_loadu_ps(x, mask, from);
+  }
+  static Floats gather(Mask mask, Ints index, const float* from) {
+    return _mm512_mask_i32gather_ps(zero(), mask, index, from, 4);
+  }
+  // Elements 0, 2, .. 14 are in one load, 16, 18, .. 30 in the other.
+  struct EveryOther {
+    Mask lanes, low, high;
   };
-  __mmask16 mask = inside(all, c.column, 2);
-  mask = inside(mask, c.row, 1);
-  return w.size[0] == 1 && w.positions[0] == 1 && tap[0] == 0 ? mask : inside(mask, c.depth, 0);
-}
-
-int64_t offset_of(const WindowSource& w, const Sizes3& tap) {
-  return (tap[0] * w.size[1] + tap[1]) * w.size[2] + tap[2];
-}
-
-// How a vector is assembled: from 0 to 3 loads, or one of these.
-constexpr int any_loads = -1, gathered = -2, every_other = -3;
-
-int form_of(const WindowSource& w, const Columns& c) {
-  if (c.runs == 0) return 0;  // beyond the last column; its offsets aren't set
-  if (w.stride[2] == 2 && c.runs <= 3) return every_other;
-  if (w.stride[2] != 1) return gathered;
-  return c.runs <= 3 ? c.runs : any_loads;
-}
-
-// Every other element, for the lanes of a mask: elements 0, 2, .. 14 in one load, 16, 18, .. 30 in
-// the other.
-struct EveryOther {
-  __mmask16 lanes, low, high;
+  static EveryOther every_other(Mask mask) {
+    const auto spread = [](uint32_t lanes) {  // a bit to each even place
+      lanes = (lanes | lanes << 4) & 0x0f0fu;
+      lanes = (lanes | lanes << 2) & 0x3333u;
+      return static_cast<Mask>((lanes | lanes << 1) & 0x5555u);
+    };
+    return {mask, spread(mask & 0xffu), spread(mask >> 8u)};
+  }
+  static Floats load_every_other(Floats x, const EveryOther& e, const float* from) {
+    const __m512i even =
+        _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    const __m512 low = _mm512_maskz_loadu_ps(e.low, from);
+    const __m512 high = _mm512_maskz_loadu_ps(e.high, from + count);
+    return _mm512_mask_mov_ps(x, e.lanes, _mm512_permutex2var_ps(low, even, high));
+  }
 };
 
-EveryOther every_other_of(__mmask16 mask) {
-  const auto spread = [](uint32_t lanes) {  // a bit to each even place
-    lanes = (lanes | lanes << 4) & 0x0f0fu;
-    lanes = (lanes | lanes << 2) & 0x3333u;
-    return static_cast<__mmask16>((lanes | lanes << 1) & 0x5555u);
-  };
-  return {mask, spread(mask & 0xffu), spread(mask >> 8u)};
-}
-
-__m512 load(const float* from, const EveryOther& e, __m512 x) {
-  const __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
-  const __m512 low = _mm512_maskz_loadu_ps(e.low, from);
-  const __m512 high = _mm512_maskz_loadu_ps(e.high, from + lanes);
-  return _mm512_mask_mov_ps(x, e.lanes, _mm512_permutex2var_ps(low, even, high));
-}
-
-// `channel` is a channel of the first image, moved by the tap.
-template <int form>
-__m512 load_columns(const float* channel, const Columns& c, __mmask16 within) {
-  __m512 x = _mm512_setzero_ps();
-  if constexpr (form == gathered) {
-    x = _mm512_mask_i32gather_ps(x, within, c.index, channel + c.base, 4);
-  } else if constexpr (form == every_other) {
-    for (int i = 0; i < c.runs; ++i)
-      x = load(channel + c.offsets[i], every_other_of(static_cast<__mmask16>(c.masks[i] & within)),
-               x);
-  } else {
-    const int count = form == any_loads ? c.runs : form;
-#pragma GCC unroll 4
-    for (int i = 0; i < count; ++i)
-      x = _mm512_mask_loadu_ps(x, static_cast<__mmask16>(c.masks[i] & within),
-                               channel + c.offsets[i]);
-  }
-  return x;
-}
-
-// The rows of a panel that belong to one tap, for consecutive channels.
-struct TapRows {
-  const float* channel;
-  int64_t plane;
-  float* to;
-  int64_t apart, count;
-};
-
-template <int form>
-void fill_rows(const TapRows& rows, const Columns& c, __mmask16 within) {
-  const float* channel = rows.channel;
-  float* to = rows.to;
-  for (int64_t i = 0; i < rows.count; ++i, channel += rows.plane, to += rows.apart)
-    _mm512_storeu_ps(to, load_columns<form>(channel, c, within));
-}
-
-template <int runs>
-void fill_every_other(const TapRows& rows, const Columns& c, __mmask16 within) {
-  EveryOther from[runs];
-  for (int i = 0; i < runs; ++i)
-    from[i] = every_other_of(static_cast<__mmask16>(c.masks[i] & within));
-  const float* channel = rows.channel;
-  float* to = rows.to;
-  for (int64_t k = 0; k < rows.count; ++k, channel += rows.plane, to += rows.apart) {
-    __m512 x = _mm512_setzero_ps();
-#pragma GCC unroll 4
-    for (int i = 0; i < runs; ++i) x = load(channel + c.offsets[i], from[i], x);
-    _mm512_storeu_ps(to, x);
-  }
-}
-
-void fill_tap(const TapRows& rows, const Columns& c, int form, __mmask16 within) {
-  switch (form) {
-    case 0: return fill_rows<0>(rows, c, within);
-    case 1: return fill_rows<1>(rows, c, within);
-    case 2: return fill_rows<2>(rows, c, within);
-    case 3: return fill_rows<3>(rows, c, within);
-    case gathered: return fill_rows<gathered>(rows, c, within);
-    case every_other:
-      if (c.runs == 1) return fill_every_other<1>(rows, c, within);
-      if (c.runs == 2) return fill_every_other<2>(rows, c, within);
-      return fill_every_other<3>(rows, c, within);
-    default: return fill_rows<any_loads>(rows, c, within);
-  }
-}
-
-void pack_windows(const void* self, int64_t first_k, int64_t count_k, int64_t first_column,
-                  int64_t columns, void* panel) {
-  const auto& w = *static_cast<const WindowSource*>(self);
-  if (count_k == 0) return;  // there may be no taps
-  const int64_t plane = product_of(w.size), taps = w.tap_count;
-  const int64_t first_channel = first_k / taps, first_tap = first_k % taps;
-  WindowPosition at = position_of(w, first_column);
-  Columns c;
-  for (int64_t j = 0; j < w.nr; j += lanes) {
-    const int64_t left = columns - j, count = left < 0 ? 0 : left < lanes ? left : lanes;
-    set_columns(w, at, count, c);
-    const int form = form_of(w, c);
-    const int64_t rows = count_k < taps ? count_k : taps;
-    for (int64_t first = 0; first < rows; ++first) {
-      const bool next = first_tap + first >= taps;
-      const Sizes3& tap = w.taps[first_tap + first - (next ? taps : 0)];
-      fill_tap(
-          {static_cast<const float*>(w.images) + (first_channel + next) * plane + offset_of(w, tap),
-           plane, static_cast<float*>(panel) + first * w.nr + j, taps * w.nr,
-           (count_k - first + taps - 1) / taps},
-          c, form, within(w, c, tap, mask_of(0, count)));
-    }
-  }
-}
-
-// The columns of a transposed panel: the address of a channel, moved by the tap, and the tap.
-constexpr int64_t max_columns = 64;
-struct TransposedColumns {
-  const float* channel[max_columns];
-  int64_t tap[max_columns];  // among those of the panel
-};
-
-// Sixteen positions of sixteen columns at a time.
-template <int form>
-void transpose_columns(const WindowSource& w, const TransposedColumns& t, int64_t columns,
-                       const Columns& positions, const __mmask16* within, int64_t count,
-                       float* to) {
-  for (int64_t j = 0; j < w.nr; j += lanes) {
-    __m512 x[lanes];
-    const int64_t left = columns - j;
-#pragma GCC unroll 16
-    for (int64_t i = 0; i < lanes; ++i)
-      x[i] = i < left ? load_columns<form>(t.channel[j + i], positions, within[t.tap[j + i]])
-                      : _mm512_setzero_ps();
-    transpose(x);
-    if (count == lanes) {
-#pragma GCC unroll 16
-      for (int64_t i = 0; i < lanes; ++i) _mm512_storeu_ps(to + i * w.nr + j, x[i]);
-    } else {
-      for (int64_t i = 0; i < count; ++i) _mm512_storeu_ps(to + i * w.nr + j, x[i]);
-    }
-  }
-}
-
-void pack_transposed(const void* self, int64_t first_k, int64_t count_k, int64_t first_column,
-                     int64_t columns, void* panel) {
-  const auto& w = *static_cast<const WindowSource*>(self);
-  const int64_t plane = product_of(w.size), taps = w.tap_count;
-  const int64_t kinds = columns < taps ? columns : taps;
-  TransposedColumns t;
-  int64_t channel = first_column / taps, tap = first_column % taps;
-  const int64_t first_tap = tap;
-  for (int64_t j = 0; j < columns; ++j) {
-    t.channel[j] =
-        static_cast<const float*>(w.images) + channel * plane + offset_of(w, w.taps[tap]);
-    t.tap[j] = j < kinds ? j : t.tap[j - kinds];
-    if (++tap == taps) {
-      tap = 0;
-      ++channel;
-    }
-  }
-  WindowPosition at = position_of(w, w.first_k + first_k);
-  Columns c;
-  __mmask16 inside[max_columns];
-  for (int64_t p = 0; p < count_k; p += lanes) {
-    const int64_t count = count_k - p < lanes ? count_k - p : lanes;
-    set_columns(w, at, count, c);
-    for (int64_t j = 0, x = first_tap; j < kinds; ++j) {
-      inside[j] = within(w, c, w.taps[x], mask_of(0, count));
-      if (++x == taps) x = 0;
-    }
-    float* to = static_cast<float*>(panel) + p * w.nr;
-    switch (form_of(w, c)) {
-      case 1: transpose_columns<1>(w, t, columns, c, inside, count, to); break;
-      case gathered: transpose_columns<gathered>(w, t, columns, c, inside, count, to); break;
-      case every_other: transpose_columns<every_other>(w, t, columns, c, inside, count, to); break;
-      default: transpose_columns<any_loads>(w, t, columns, c, inside, count, to); break;
-    }
-  }
-}
+#include "runtime/convolution_windows_code.h"
 
 }  // namespace
 

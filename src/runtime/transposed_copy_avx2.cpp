@@ -9,36 +9,22 @@ namespace {
 
 constexpr int64_t lanes = 8;
 
+#include "runtime/transpose_avx2.h"
+
 __m256 end_of(__m256 x, const float* added, bool relu) {
   if (added != nullptr) x = _mm256_add_ps(x, _mm256_loadu_ps(added));
   return relu ? _mm256_max_ps(_mm256_setzero_ps(), x) : x;  // NaN and -0 stay
 }
 
 void copy_block(const TransposedCopy& t, const float* from, int64_t at) {
-  __m256 x[lanes], y[lanes];
+  __m256 x[lanes];
 #pragma GCC unroll 8
   for (int64_t i = 0; i < lanes; ++i) x[i] = _mm256_loadu_ps(from + i * t.from_row);
-#pragma GCC unroll 4
-  for (int64_t i = 0; i < lanes; i += 2) {
-    y[i] = _mm256_unpacklo_ps(x[i], x[i + 1]);
-    y[i + 1] = _mm256_unpackhi_ps(x[i], x[i + 1]);
-  }
-#pragma GCC unroll 2
-  for (int64_t i = 0; i < lanes; i += 4) {
-    x[i] = _mm256_shuffle_ps(y[i], y[i + 2], 0x44);
-    x[i + 1] = _mm256_shuffle_ps(y[i], y[i + 2], 0xee);
-    x[i + 2] = _mm256_shuffle_ps(y[i + 1], y[i + 3], 0x44);
-    x[i + 3] = _mm256_shuffle_ps(y[i + 1], y[i + 3], 0xee);
-  }
-#pragma GCC unroll 4
-  for (int64_t i = 0; i < 4; ++i) {
-    y[i] = _mm256_permute2f128_ps(x[i], x[i + 4], 0x20);
-    y[i + 4] = _mm256_permute2f128_ps(x[i], x[i + 4], 0x31);
-  }
+  transpose(x);
 #pragma GCC unroll 8
   for (int64_t i = 0; i < lanes; ++i) {
     const int64_t k = at + i * t.to_row;
-    _mm256_storeu_ps(t.to + k, end_of(y[i], t.added == nullptr ? nullptr : t.added + k, t.relu));
+    _mm256_storeu_ps(t.to + k, end_of(x[i], t.added == nullptr ? nullptr : t.added + k, t.relu));
   }
 }
 

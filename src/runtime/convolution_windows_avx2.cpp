@@ -1,0 +1,78 @@
+// convolution_windows.h for f32 with AVX2.
+#include "runtime/convolution_walk.h"
+#include "runtime/convolution_windows.h"
+
+#if defined(__x86_64__)
+#include "runtime/avx2_begin.h"
+
+namespace cleave::runtime {
+namespace {
+
+#include "runtime/transpose_avx2.h"
+
+struct Lanes {
+  static constexpr int64_t count = 8;
+  using Floats = __m256;
+  using Ints = __m256i;
+  using Mask = __m256i;  // -1 or 0 in a lane
+
+  static Floats zero() { return _mm256_setzero_ps(); }
+  static void store(float* to, Floats x) { _mm256_storeu_ps(to, x); }
+  static Ints broadcast(int64_t x) { return _mm256_set1_epi32(static_cast<int>(x)); }
+  static Ints numbers() { return _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7); }
+  static Ints multiples(int64_t of) { return _mm256_mullo_epi32(numbers(), broadcast(of)); }
+  static Ints add(Ints x, Ints y) { return _mm256_add_epi32(x, y); }
+  static Ints choose(Mask mask, Ints x, Ints y) { return _mm256_blendv_epi8(y, x, mask); }
+
+  static Mask mask_of(int64_t first, int64_t count) {
+    return in_range(broadcast(-1), _mm256_sub_epi32(numbers(), broadcast(first)), count);
+  }
+  static Mask both(Mask a, Mask b) { return _mm256_and_si256(a, b); }
+  static Mask either(Mask a, Mask b) { return _mm256_or_si256(a, b); }
+  static Mask in_range(Mask mask, Ints x, int64_t size) {
+    const Mask below = _mm256_cmpgt_epi32(broadcast(size), x);
+    return both(mask, both(below, _mm256_cmpgt_epi32(x, broadcast(-1))));
+  }
+
+  // The other lanes of x are 0 where the mask has lanes.
+  static Floats load(Floats x, Mask mask, const float* from) {
+    return _mm256_or_ps(x, _mm256_maskload_ps(from, mask));
+  }
+  static Floats gather(Mask mask, Ints index, const float* from) {
+    return _mm256_mask_i32gather_ps(zero(), from, index, _mm256_castsi256_ps(mask), 4);
+  }
+  // Elements 0, 2, 4, 6 are in one load, 8, 10, 12, 14 in the other.
+  struct EveryOther {
+    Mask low, high;
+  };
+  static EveryOther every_other(Mask mask) {
+    const auto spread = [&](int first) {
+      const Ints lane = _mm256_setr_epi32(first, first, first + 1, first + 1, first + 2, first + 2,
+                                          first + 3, first + 3);
+      return both(_mm256_permutevar8x32_epi32(mask, lane),
+                  _mm256_setr_epi32(-1, 0, -1, 0, -1, 0, -1, 0));
+    };
+    return {spread(0), spread(4)};
+  }
+  static Floats load_every_other(Floats x, const EveryOther& e, const float* from) {
+    const Floats low = _mm256_maskload_ps(from, e.low);
+    const Floats high = _mm256_maskload_ps(from + count, e.high);
+    const __m256d pairs = _mm256_castps_pd(_mm256_shuffle_ps(low, high, 0x88));
+    return _mm256_or_ps(x, _mm256_castpd_ps(_mm256_permute4x64_pd(pairs, 0xd8)));
+  }
+};
+
+#include "runtime/convolution_windows_code.h"
+
+}  // namespace
+
+constinit const WindowPacking window_packing_avx2 = {pack_windows, pack_transposed};
+
+}  // namespace cleave::runtime
+
+#include "runtime/target_end.h"
+#else
+namespace cleave::runtime {
+constinit const WindowPacking window_packing_avx2 = {};
+}  // namespace cleave::runtime
+#endif
