@@ -5,8 +5,8 @@
 //     void parallel_for(long pieces, void (*f)(void*, long), void* context) override { ... }
 //   };
 //
-// Results have the same bits for any number of threads: the work is cut into pieces whose number
-// depends only on the shapes, and an Executor decides only where each piece runs.
+// Results have the same bits for any number of threads: no sum's order depends on how the work is
+// cut into pieces, and an Executor decides where each piece runs.
 #pragma once
 #include <memory>
 

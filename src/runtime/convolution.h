@@ -18,9 +18,9 @@
 // to_small may add another value of its result's shape (has_added), and replace negative numbers by
 // 0 (relu), as it writes.
 //
-// Pieces depend on the shape alone. to_weight sums positions in order; for a small weight in parts,
-// whose sums are added up in order. So bits depend on the shape and the target alone. bf16 and f16
-// are summed in f32 and rounded once.
+// Pieces don't change the order in which a number is summed. to_weight sums positions in order; for
+// a small weight in parts, whose sums are added up in order. So bits depend on the shape and the
+// target alone. bf16 and f16 are summed in f32 and rounded once.
 //
 // Errors: Unsupported for dtypes that aren't floating; Bug for sizes that contradict each other.
 #pragma once
@@ -43,7 +43,6 @@ class Convolution : public LibraryFunction {
  public:
   static Result<std::shared_ptr<Convolution>> make(const ConvolutionSpec& spec,
                                                    const Target& target);
-  virtual long pieces() const = 0;
   // scratch is aligned to 64. Any number of threads may run one Convolution at once, each with its
   // own scratch. Allocates nothing.
   virtual void run(const ConvolutionOperands& at, void* scratch, Executor& executor) const = 0;

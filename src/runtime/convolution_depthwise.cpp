@@ -26,7 +26,7 @@ class DepthwiseImage final : public Convolution {
  public:
   DepthwiseImage(const ConvolutionSpec& spec, InstructionSet set);
   int64_t scratch_bytes() const override { return weight_bytes_ + lanes() * lane_bytes_; }
-  long pieces() const override { return static_cast<long>(s_.images * pieces_of_image_); }
+  long pieces() const { return static_cast<long>(s_.images * pieces_of_image_); }
   void run(const ConvolutionOperands& at, void* scratch, Executor& executor) const override;
 
  private:

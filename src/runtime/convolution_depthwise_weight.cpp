@@ -20,7 +20,7 @@ class DepthwiseWeight final : public Convolution {
  public:
   DepthwiseWeight(const ConvolutionSpec& spec, InstructionSet set);
   int64_t scratch_bytes() const override { return pieces() * total_bytes_ + lanes() * lane_bytes_; }
-  long pieces() const override { return static_cast<long>(blocks() * parts_); }
+  long pieces() const { return static_cast<long>(blocks() * parts_); }
   void run(const ConvolutionOperands& at, void* scratch, Executor& executor) const override;
 
  private:

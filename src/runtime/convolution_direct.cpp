@@ -35,7 +35,7 @@ class DirectImage final : public Convolution {
  public:
   DirectImage(const ConvolutionSpec& spec, InstructionSet set);
   int64_t scratch_bytes() const override { return lanes() * lane_bytes_; }
-  long pieces() const override { return static_cast<long>(s_.images * pieces_of_image_); }
+  long pieces() const { return static_cast<long>(s_.images * pieces_of_image_); }
   void run(const ConvolutionOperands& at, void* scratch, Executor& executor) const override;
 
  private:

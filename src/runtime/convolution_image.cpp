@@ -8,6 +8,7 @@
 // whose weights are read for many positions, has a copy of them, transposed so that its rows are
 // channels of the result.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -34,8 +35,8 @@ struct Phase {
   bool writes_in_place = false;  // written where it belongs
   bool reads_in_place = false;
   int64_t transposed = -1;  // where its weight stands in scratch, in elements; -1: as it lies
-  GemmCut cut;
-  long first_piece = 0;
+  GemmCuts cuts;
+  std::array<long, cut_threads.size()> first_piece = {};
 };
 
 Phase phase_of(const ConvolutionSpec& s, const PhaseDim& depth, const PhaseDim& row,
@@ -76,13 +77,17 @@ std::vector<Phase> phases_of(const ConvolutionSpec& s) {
 class ImageProduct final : public Convolution {
  public:
   ImageProduct(const ConvolutionSpec& spec, InstructionSet set);
-  int64_t scratch_bytes() const override { return transposed_bytes_ + lanes() * lane_bytes(); }
-  long pieces() const override { return pieces_; }
+  int64_t scratch_bytes() const override;
   void run(const ConvolutionOperands& at, void* scratch, Executor& executor) const override;
 
  private:
-  long lanes() const { return lanes_for(cycles_, pieces_); }
-  int64_t lane_bytes() const { return block_bytes_ + copy_bytes_; }
+  // Of the cut number `i` of all phases.
+  long lanes(size_t i) const { return cut_lanes(i, cycles_, plans_[i].pieces); }
+  struct Plan {
+    long pieces = 0;
+    int64_t block_bytes = 0, copy_bytes = 0;
+    int64_t lane_bytes() const { return block_bytes + copy_bytes; }
+  };
   void plan_phase(Phase& p);
   void transpose_weight(const Phase& p, long rows, const char* weight, char* transposed) const;
   template <class T>
@@ -90,8 +95,9 @@ class ImageProduct final : public Convolution {
                       T* transposed) const;
   void set_weight(GemmBlock& block, const Phase& p, int64_t group, int64_t first_row,
                   const ConvolutionOperands& at, const char* transposed) const;
+  // scratch: of the block, and behind it of its copy.
   void run_piece(const Phase& p, const GemmPiece& piece, const ConvolutionOperands& at,
-                 const char* transposed, char* scratch) const;
+                 const char* transposed, char* scratch, char* copy) const;
   void scatter(const Phase& p, const GemmPiece& piece, int64_t group, const char* from,
                const ConvolutionOperands& at) const;
   template <class T>
@@ -107,9 +113,9 @@ class ImageProduct final : public Convolution {
   const int64_t in_channels_, out_channels_, rows_, channels_;  // the last two of a group
   WindowPacking packing_;
   std::vector<Phase> phases_;
-  long pieces_ = 0;
+  std::array<Plan, cut_threads.size()> plans_;
   double cycles_ = 0;  // of all phases
-  int64_t transposed_bytes_ = 0, block_bytes_ = 0, copy_bytes_ = 0;
+  int64_t transposed_bytes_ = 0;
 };
 
 ImageProduct::ImageProduct(const ConvolutionSpec& s, InstructionSet set)
@@ -133,20 +139,31 @@ void ImageProduct::plan_phase(Phase& p) {
                      p.stride == Sizes3{1, 1, 1} && p.positions == in_;
   const int64_t batch = p.joins_images ? s_.groups : s_.groups * s_.images;
   const int64_t columns = p.joins_images ? s_.images * positions : positions;
-  p.cut = cut_gemm(batch, rows_, columns, k, kernel_.mr, kernel_.nr);
-  p.first_piece = pieces_;
-  pieces_ += p.cut.pieces();
-  cycles_ += p.cut.cycles;
+  p.cuts = cut_gemm(batch, rows_, columns, k, kernel_.mr, kernel_.nr);
+  cycles_ += p.cuts[0].cycles;
   const bool has_some = std::ssize(p.taps) < product_of(s_.kernel);
   const bool is_read_often = s_.images * positions >= min_positions && std::ssize(p.taps) > 1;
   if (!to_small_ && p.taps.size() > 0 && (has_some || is_read_often)) {
     p.transposed = transposed_bytes_ / bytes_;
     transposed_bytes_ += round_up(out_channels_ * k * bytes_, 64);
   }
-  if (p.cut.pieces() == 0) return;
-  block_bytes_ = std::max(block_bytes_, kernel_.scratch_bytes(p.cut.m, p.cut.n, k));
-  if (!p.writes_in_place)
-    copy_bytes_ = std::max(copy_bytes_, round_up(p.cut.m * p.cut.n * bytes_, 64));
+  for (size_t i = 0; i < plans_.size(); ++i) {
+    Plan& plan = plans_[i];
+    const GemmCut& cut = p.cuts[i];
+    p.first_piece[i] = plan.pieces;
+    plan.pieces += cut.pieces();
+    if (cut.pieces() == 0) continue;
+    plan.block_bytes = std::max(plan.block_bytes, kernel_.scratch_bytes(cut.m, cut.n, k));
+    if (!p.writes_in_place)
+      plan.copy_bytes = std::max(plan.copy_bytes, round_up(cut.m * cut.n * bytes_, 64));
+  }
+}
+
+int64_t ImageProduct::scratch_bytes() const {
+  int64_t most = 0;
+  for (size_t i = 0; i < plans_.size(); ++i)
+    most = std::max(most, lanes(i) * plans_[i].lane_bytes());
+  return transposed_bytes_ + most;
 }
 
 // --- The transposed weight -----------------------------------------------------------------------
@@ -199,12 +216,15 @@ void ImageProduct::run(const ConvolutionOperands& at, void* scratch, Executor& e
           transpose_weight(p, index, static_cast<const char*>(at.other), transposed);
     });
   }
-  run_lanes(lanes(), pieces_, executor, [&](long lane, long index) {
+  const size_t cut = cut_index(executor.threads());
+  const Plan& plan = plans_[cut];
+  run_lanes(lanes(cut), plan.pieces, executor, [&](long lane, long index) {
     size_t i = phases_.size() - 1;
-    while (phases_[i].first_piece > index) --i;
+    while (phases_[i].first_piece[cut] > index) --i;
     const Phase& p = phases_[i];
-    run_piece(p, p.cut.piece(index - p.first_piece), at, transposed,
-              transposed + transposed_bytes_ + lane * lane_bytes());
+    char* own = transposed + transposed_bytes_ + lane * plan.lane_bytes();
+    run_piece(p, p.cuts[cut].piece(index - p.first_piece[cut]), at, transposed, own,
+              own + plan.block_bytes);
   });
 }
 
@@ -230,7 +250,7 @@ void ImageProduct::set_weight(GemmBlock& block, const Phase& p, int64_t group, i
 }
 
 void ImageProduct::run_piece(const Phase& p, const GemmPiece& piece, const ConvolutionOperands& at,
-                             const char* transposed, char* scratch) const {
+                             const char* transposed, char* scratch, char* copy) const {
   const int64_t taps = std::ssize(p.taps), k = channels_ * taps;
   const int64_t in_plane = product_of(in_), out_plane = product_of(out_);
   const int64_t positions = product_of(p.positions);
@@ -260,7 +280,6 @@ void ImageProduct::run_piece(const Phase& p, const GemmPiece& piece, const Convo
       block.c_in_row = 1;
     }
     block.scratch = scratch;
-    char* copy = scratch + block_bytes_;
     if (p.writes_in_place) {
       const int64_t first =
           ((image * out_channels_ + row) * out_plane + piece.first_column) * bytes_;

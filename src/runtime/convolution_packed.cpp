@@ -40,39 +40,49 @@ class PackedProduct final : public Convolution {
   PackedProduct(const ConvolutionSpec& s, InstructionSet set)
       : s_(s), kernel_(gemm_block_kernel(s.dtype, set)), taps_(taps_of(s)),
         plane_(product_of(s.small)), k_(s.large_channels * std::ssize(taps_)),
-        cut_(cut_gemm(1, s.images * plane_, s.small_channels, k_, kernel_.mr, kernel_.nr,
-                      max_columns, packing_windows)),
+        cuts_(cut_gemm(1, s.images * plane_, s.small_channels, k_, kernel_.mr, kernel_.nr,
+                       max_columns, packing_windows)),
         packing_(window_packing(s.dtype, s.large_channels * product_of(s.large), kernel_.nr, set)),
-        copy_(copy_transposed(set)) {
-    if (cut_.pieces() == 0) return;
-    block_bytes_ = kernel_.scratch_bytes(round_up(cut_.m, kernel_.nr), cut_.n, k_);
-    lane_bytes_ = block_bytes_ + round_up(cut_.m * cut_.n * int64_t{sizeof(float)}, 64);
+        copy_(copy_transposed(set)) {}
+  int64_t scratch_bytes() const override {
+    int64_t most = 0;
+    for (size_t i = 0; i < cuts_.size(); ++i)
+      most = std::max(most, lanes(i) * (block_bytes(cuts_[i]) + copy_bytes(cuts_[i])));
+    return most;
   }
-  int64_t scratch_bytes() const override { return lanes() * lane_bytes_; }
-  long pieces() const override { return cut_.pieces(); }
   void run(const ConvolutionOperands& at, void* scratch, Executor& executor) const override {
-    run_lanes(lanes(), pieces(), executor, [&](long lane, long index) {
-      run_piece(cut_.piece(index), at, static_cast<char*>(scratch) + lane * lane_bytes_);
+    const size_t i = cut_index(executor.threads());
+    const GemmCut& cut = cuts_[i];
+    const int64_t block = block_bytes(cut), bytes = block + copy_bytes(cut);
+    run_lanes(lanes(i), cut.pieces(), executor, [&](long lane, long index) {
+      char* own = static_cast<char*>(scratch) + lane * bytes;
+      run_piece(cut.piece(index), at, own, own + block);
     });
   }
 
  private:
-  long lanes() const { return lanes_for(cut_.cycles, pieces()); }
-  void run_piece(const GemmPiece& piece, const ConvolutionOperands& at, char* scratch) const;
+  long lanes(size_t i) const { return cut_lanes(i, cuts_[i].cycles, cuts_[i].pieces()); }
+  int64_t block_bytes(const GemmCut& cut) const {
+    return cut.pieces() == 0 ? 0 : kernel_.scratch_bytes(round_up(cut.m, kernel_.nr), cut.n, k_);
+  }
+  static int64_t copy_bytes(const GemmCut& cut) {
+    return round_up(cut.m * cut.n * int64_t{sizeof(float)}, 64);
+  }
+  void run_piece(const GemmPiece& piece, const ConvolutionOperands& at, char* scratch,
+                 char* copy) const;
   void scatter(const GemmPiece& piece, const float* from, const ConvolutionOperands& at) const;
 
   const ConvolutionSpec s_;
   const GemmBlockKernel kernel_;
   const std::vector<Sizes3> taps_;
   const int64_t plane_, k_;  // positions of an image
-  const GemmCut cut_;        // rows are positions of all images
+  const GemmCuts cuts_;      // rows are positions of all images
   const WindowPacking packing_;
   const CopyTransposed copy_;
-  int64_t block_bytes_ = 0, lane_bytes_ = 0;
 };
 
-void PackedProduct::run_piece(const GemmPiece& piece, const ConvolutionOperands& at,
-                              char* scratch) const {
+void PackedProduct::run_piece(const GemmPiece& piece, const ConvolutionOperands& at, char* scratch,
+                              char* copy) const {
   const WindowSource windows{.images = at.image,
                              .image_stride = s_.large_channels * product_of(s_.large),
                              .size = s_.large,
@@ -91,7 +101,7 @@ void PackedProduct::run_piece(const GemmPiece& piece, const ConvolutionOperands&
     block.c_in = static_cast<const float*>(at.bias) + piece.first_column;
     block.c_in_col = 1;
   }
-  block.c = scratch + block_bytes_;
+  block.c = copy;
   block.c_row = piece.n;
   block.scratch = scratch;
   kernel_.run(block);

@@ -25,14 +25,27 @@ constexpr int64_t small_weight = int64_t{1} << 16, max_parts = 8, min_part = 102
 class WeightProduct final : public Convolution {
  public:
   WeightProduct(const ConvolutionSpec& spec, InstructionSet set);
-  int64_t scratch_bytes() const override { return partial_bytes() + cut_.lanes() * lane_bytes_; }
-  long pieces() const override { return cut_.pieces(); }
+  int64_t scratch_bytes() const override {
+    int64_t most = 0;
+    for (size_t i = 0; i < cuts_.size(); ++i) most = std::max(most, lanes(i) * lane_bytes(i));
+    return partial_bytes() + most;
+  }
   void run(const ConvolutionOperands& at, void* scratch, Executor& executor) const override;
 
  private:
   int64_t numbers() const { return s_.small_channels * columns_; }
   int64_t partial_bytes() const {
     return parts_ == 1 ? 0 : round_up(parts_ * numbers() * size_of(s_.dtype), 64);
+  }
+  long lanes(size_t i) const {
+    return cut_lanes(i, cuts_[i].cycles, cuts_[i].pieces(), product_wakings);
+  }
+  // The last part may need more scratch, though it is shorter: kc_for isn't monotonic.
+  int64_t lane_bytes(size_t i) const {
+    const GemmCut& cut = cuts_[i];
+    if (cut.pieces() == 0) return 0;
+    return std::max(kernel_.scratch_bytes(cut.m, cut.n, part_),
+                    kernel_.scratch_bytes(cut.m, cut.n, all_positions_ - (parts_ - 1) * part_));
   }
   void run_piece(const GemmPiece& piece, const ConvolutionOperands& at, char* partials,
                  char* scratch) const;
@@ -43,8 +56,8 @@ class WeightProduct final : public Convolution {
   const GemmBlockKernel kernel_;
   const WindowPacking packing_;
   std::vector<Sizes3> taps_;
-  int64_t columns_ = 0, all_positions_ = 0, parts_ = 1, part_ = 0, lane_bytes_ = 0;
-  GemmCut cut_;
+  int64_t columns_ = 0, all_positions_ = 0, parts_ = 1, part_ = 0;
+  GemmCuts cuts_;
 };
 
 WeightProduct::WeightProduct(const ConvolutionSpec& s, InstructionSet set)
@@ -64,18 +77,17 @@ WeightProduct::WeightProduct(const ConvolutionSpec& s, InstructionSet set)
                      min_part / 4);
     parts_ = ceil_div(all_positions_, part_);
   }
-  cut_ = cut_gemm(s.groups * parts_, s.small_channels / s.groups, columns_, part_, kernel_.mr,
-                  kernel_.nr);
-  if (cut_.pieces() == 0) return;
-  // The last part may need more scratch, though it is shorter: kc_for isn't monotonic.
-  for (const int64_t positions : {part_, all_positions_ - (parts_ - 1) * part_})
-    lane_bytes_ = std::max(lane_bytes_, kernel_.scratch_bytes(cut_.m, cut_.n, positions));
+  cuts_ = cut_gemm(s.groups * parts_, s.small_channels / s.groups, columns_, part_, kernel_.mr,
+                   kernel_.nr);
 }
 
 void WeightProduct::run(const ConvolutionOperands& at, void* scratch, Executor& executor) const {
   char* partials = static_cast<char*>(scratch);
-  run_lanes(cut_.lanes(), cut_.pieces(), executor, [&](long lane, long index) {
-    run_piece(cut_.piece(index), at, partials, partials + partial_bytes() + lane * lane_bytes_);
+  const size_t i = cut_index(executor.threads());
+  const GemmCut& cut = cuts_[i];
+  char* const rest = partials + partial_bytes();
+  run_lanes(lanes(i), cut.pieces(), executor, [&, bytes = lane_bytes(i)](long lane, long index) {
+    run_piece(cut.piece(index), at, partials, rest + lane * bytes);
   });
   if (parts_ == 1) return;
   if (s_.dtype == DType::f64)

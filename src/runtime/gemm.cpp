@@ -1,6 +1,7 @@
 // A Gemm is a cut and the kernel that runs its pieces.
 #include "runtime/gemm.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/gemm_block.h"
@@ -51,21 +52,34 @@ struct Nibbles {
 
 class CutGemm final : public Gemm {
  public:
-  CutGemm(const GemmSpec& spec, const GemmCut& cut, const GemmBlockKernel& kernel)
-      : spec_(spec), cut_(cut), kernel_(kernel),
-        lane_bytes_(cut.pieces() == 0 ? 0 : kernel.scratch_bytes(cut.m, cut.n, spec.k)) {}
+  CutGemm(const GemmSpec& spec, const GemmCuts& cuts, const GemmBlockKernel& kernel)
+      : spec_(spec), cuts_(cuts), kernel_(kernel) {}
 
-  int64_t scratch_bytes() const override { return lane_bytes_ * cut_.lanes(); }
-  long pieces() const override { return cut_.pieces(); }
+  int64_t scratch_bytes() const override {
+    int64_t most = 0;
+    for (size_t i = 0; i < cuts_.size(); ++i)
+      most = std::max(most, lanes(i) * lane_bytes(cuts_[i]));
+    return most;
+  }
+  long pieces(int threads) const override { return cuts_[cut_index(threads)].pieces(); }
 
   using Gemm::run;
   void run(const GemmOperands& operands, void* scratch, Executor& executor) const override {
-    run_lanes(cut_.lanes(), cut_.pieces(), executor, [&](long lane, long index) {
-      run_piece(cut_.piece(index), operands, static_cast<char*>(scratch) + lane * lane_bytes_);
+    const size_t i = cut_index(executor.threads());
+    const GemmCut& cut = cuts_[i];
+    const int64_t bytes = lane_bytes(cut);
+    run_lanes(lanes(i), cut.pieces(), executor, [&](long lane, long index) {
+      run_piece(cut.piece(index), operands, static_cast<char*>(scratch) + lane * bytes);
     });
   }
 
  private:
+  long lanes(size_t i) const {
+    return cut_lanes(i, cuts_[i].cycles, cuts_[i].pieces(), product_wakings);
+  }
+  int64_t lane_bytes(const GemmCut& cut) const {
+    return cut.pieces() == 0 ? 0 : kernel_.scratch_bytes(cut.m, cut.n, spec_.k);
+  }
   static const void* moved(const void* at, int64_t elements, DType dtype) {
     return static_cast<const char*>(at) + elements * size_of(dtype);
   }
@@ -119,9 +133,8 @@ class CutGemm final : public Gemm {
   }
 
   const GemmSpec spec_;
-  const GemmCut cut_;
+  const GemmCuts cuts_;
   const GemmBlockKernel kernel_;
-  const int64_t lane_bytes_;
 };
 
 }  // namespace
@@ -154,9 +167,9 @@ Result<std::shared_ptr<Gemm>> Gemm::make(const GemmSpec& spec, const Target& tar
   const bool sums_in_c = !spec.scales_sums && spec.k <= kernel.span &&
                          (spec.dtype == DType::f32 || spec.dtype == DType::f64);
   const int64_t k = (spec.k + kernel.depth - 1) / kernel.depth;
-  const GemmCut cut = cut_gemm(spec.batch, spec.m, spec.n, k, kernel.mr, kernel.nr,
-                               sums_in_c || spec.k <= kernel.max_kc ? 2048 : 512);
-  return std::shared_ptr<Gemm>(std::make_shared<CutGemm>(spec, cut, kernel));
+  const GemmCuts cuts = cut_gemm(spec.batch, spec.m, spec.n, k, kernel.mr, kernel.nr,
+                                 sums_in_c || spec.k <= kernel.max_kc ? 2048 : 512);
+  return std::shared_ptr<Gemm>(std::make_shared<CutGemm>(spec, cuts, kernel));
 }
 
 void Gemm::call(void* const* at, void* scratch, Executor& executor) const {

@@ -4,8 +4,9 @@
 //   plan(gemm->scratch_bytes());
 //   gemm->run(a, b, nullptr, c, scratch, executor);
 //
-// A product is cut into pieces by its shape alone (gemm_cut.h). Each piece runs on one thread, with
-// the kernel of gemm_block.h. So bits depend on the product and the target, never on the threads.
+// A product is cut into pieces by its shape and the number of threads (gemm_cut.h). Each piece runs
+// on one thread, with the kernel of gemm_block.h, whose order of summation depends on k alone. So
+// bits depend on the product and the target, never on the threads.
 //
 //   f32, f64        summed in their own type
 //   bf16, f16       summed in f32, rounded once; with VDPBF16PS for bf16, numbers below 2^-126
@@ -34,7 +35,7 @@ struct GemmOperands {
 class Gemm : public LibraryFunction {
  public:
   static Result<std::shared_ptr<Gemm>> make(const GemmSpec& spec, const Target& target);
-  virtual long pieces() const = 0;
+  virtual long pieces(int threads) const = 0;  // of a run on so many
   // c_in is read if the spec has one. scratch is aligned to 64. Any number of threads may run one
   // Gemm at once, each with its own scratch. Nothing is allocated.
   virtual void run(const GemmOperands& operands, void* scratch, Executor& executor) const = 0;

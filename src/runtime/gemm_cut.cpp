@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace cleave::runtime {
 namespace {
@@ -16,13 +17,6 @@ constexpr int64_t round_up(int64_t a, int64_t unit) { return ceil_div(a, unit) *
 constexpr int64_t max_rows = 256;
 constexpr double per_piece = 300;
 
-// Numbers of threads for which a cut is priced, and their weights in the sum.
-struct Threads {
-  int64_t count;
-  double weight;
-};
-constexpr std::array<Threads, 5> machines = {{{1, 6}, {2, 6}, {4, 2}, {8, 0.5}, {16, 0.25}}};
-
 double piece_cost(int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr, double packing_a) {
   const auto rows = static_cast<double>(m), steps = static_cast<double>(k);
   const auto panels = static_cast<double>(ceil_div(n, nr));
@@ -32,16 +26,27 @@ double piece_cost(int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr, doubl
          100 * tiles;  // packing B; filling and emptying tiles
 }
 
-double cost(const GemmCut& cut, int64_t k, int64_t mr, int64_t nr, double packing_a) {
+// A cut for some threads is priced for more and for fewer too, since threads are late, and since
+// smaller pieces stay in caches: with weights, relative to the number.
+struct Threads {
+  double times, weight;
+};
+constexpr std::array<Threads, 5> machines = {{{0.5, 6}, {1, 6}, {2, 2}, {4, 0.5}, {8, 0.25}}};
+
+// In cycles of all cores.
+double cost(const GemmCut& cut, int threads, int64_t k, int64_t mr, int64_t nr, double packing_a) {
   const double one =
       static_cast<double>(cut.batch) * (piece_cost(cut.m, cut.n, k, mr, nr, packing_a) + 100) +
       per_piece;
+  const auto worth = static_cast<int64_t>(cut.cycles / (product_wakings * waking_cycles));
   double sum = 0;
   for (const Threads& machine : machines) {
-    const int64_t threads = std::min<int64_t>(machine.count, std::max<long>(1, cut.lanes()));
-    const int64_t rounds = ceil_div(cut.pieces(), threads);
-    sum += machine.weight * static_cast<double>(machine.count) *
-           (static_cast<double>(rounds) * one + (threads > 1 ? waking_cycles : 0));
+    const double cores = machine.times * threads;
+    const int64_t running =
+        std::clamp<int64_t>(std::min<int64_t>(worth, cut.pieces()), 1, std::llround(cores));
+    const int64_t rounds = ceil_div(cut.pieces(), running);
+    sum += machine.weight * cores *
+           (static_cast<double>(rounds) * one + (running > 1 ? waking_cycles : 0));
   }
   return sum;
 }
@@ -74,19 +79,22 @@ GemmPiece GemmCut::piece(long index) const {
           .n = std::min(n, all_n - column * n)};
 }
 
-GemmCut cut_gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr,
-                 int64_t max_columns, double packing_a) {
+GemmCuts cut_gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr,
+                  int64_t max_columns, double packing_a) {
   GemmCut whole{.all_batch = batch, .all_m = m, .all_n = n};
-  if (batch == 0 || m == 0 || n == 0) return whole;
+  GemmCuts best;
+  best.fill(whole);
+  if (batch == 0 || m == 0 || n == 0) return best;
   whole.cycles = static_cast<double>(batch) * piece_cost(m, n, k, mr, nr, packing_a);
-  GemmCut best;
-  double best_cost = 0;
+  std::array<double, cut_threads.size()> best_cost = {};
   const auto consider = [&](int64_t group, int64_t rows, int64_t columns) {
     const GemmCut cut = parts(whole, group, rows, columns, nr);
-    const double it_costs = cost(cut, k, mr, nr, packing_a);
-    if (best.groups != 0 && it_costs >= best_cost) return;
-    best = cut;
-    best_cost = it_costs;
+    for (size_t i = 0; i < best.size(); ++i) {
+      const double it_costs = cost(cut, cut_threads[i], k, mr, nr, packing_a);
+      if (best[i].groups != 0 && it_costs >= best_cost[i]) continue;
+      best[i] = cut;
+      best_cost[i] = it_costs;
+    }
   };
   const int64_t rows = ceil_div(m, max_rows), columns = ceil_div(n, max_columns);
   for (const int64_t more_columns : multiples)

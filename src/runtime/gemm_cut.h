@@ -1,5 +1,4 @@
-// How a product is cut into pieces that run in parallel: depends on its shape alone, never on the
-// number of threads.
+// How a product is cut into pieces that run in parallel.
 //
 //   batch matrices in groups of `batch`;  C of each in a grid:   +---+---+-+
 //                                                                |   |   | |  m rows a piece,
@@ -7,11 +6,13 @@
 //                                                                |   |   | |  the last of each
 //                                                                +---+---+-+  is the rest
 //
-// The grid is the one with the lowest modelled cost over 1, 2, 4, 8 and 16 threads: multiply-adds,
-// packing (A for each column of the grid, B for each row), the imbalance of the last round, waking
-// threads. Lanes are the number of pieces that may run at once (lane_count.h): a product that can't
-// keep two threads busy has one lane, and as few pieces as possible.
+// Each element of C is summed in an order that the grid doesn't change. So there is a grid for each
+// number of threads: the one with the lowest modelled cost of multiply-adds, packing (A for each
+// column of the grid, B for each row), the imbalance of the last round, waking threads. Lanes are
+// the number of pieces that may run at once (lane_count.h): a product that can't keep two threads
+// busy has one lane, and as few pieces as possible.
 #pragma once
+#include <array>
 #include <cstdint>
 
 #include "runtime/lane_count.h"
@@ -35,9 +36,23 @@ struct GemmCut {
   GemmPiece piece(long index) const;
 };
 
+// One cut for each of some numbers of threads. A run takes that of the first number that its
+// executor's threads don't exceed, or the last.
+constexpr std::array<int, 4> cut_threads = {2, 4, 8, 16};
+constexpr size_t cut_index(int threads) {
+  size_t i = 0;
+  while (i + 1 < cut_threads.size() && cut_threads[i] < threads) ++i;
+  return i;
+}
+using GemmCuts = std::array<GemmCut, cut_threads.size()>;
+// Lanes of a call that runs its cut number `i` of a product.
+inline long cut_lanes(size_t i, double cycles, long pieces, double wakings = 3) {
+  return std::min<long>(lanes_for(cycles, pieces, wakings), cut_threads[i]);
+}
+
 // For a kernel that sums tiles of mr rows and nr columns. A piece's columns are a multiple of nr
 // and at most max_columns. packing_a: cycles for a number of A, once for each column of the grid.
-GemmCut cut_gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr,
-                 int64_t max_columns = 2048, double packing_a = 0.5);
+GemmCuts cut_gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr,
+                  int64_t max_columns = 2048, double packing_a = 0.5);
 
 }  // namespace cleave::runtime

@@ -7,6 +7,7 @@
 #include "cleave/cleave.h"
 #include "library/gemm_spec.h"
 #include "runtime/convolution.h"
+#include "test/claimed_threads.h"
 #include "test/targets.h"
 
 namespace cleave::runtime {
@@ -25,14 +26,16 @@ HostTensor packed(const HostTensor& weight, int64_t rows, int64_t inner) {
 }
 
 HostTensor result(const ConvolutionSpec& s, const Target& target, const HostTensor& image,
-                  const HostTensor& weight, const HostTensor& bias, const HostTensor& added = {}) {
+                  const HostTensor& weight, const HostTensor& bias, const HostTensor& added = {},
+                  int threads = 2) {
   const auto function = value_or_throw(Convolution::make(s, target));
   HostTensor scratch(DType::u8, {function->scratch_bytes()});  // aligned to 64
   HostTensor out(DType::f32, {s.images, s.small_channels, s.small[1], s.small[2]});
-  const auto threads = make_thread_pool(2);
+  test::ClaimedThreads many(threads);
+  const auto two = make_thread_pool(2);
   function->run({image.data(), weight.data(), s.has_bias ? bias.data() : nullptr, out.data(),
                  s.has_added ? added.data() : nullptr},
-                scratch.data(), *threads);
+                scratch.data(), threads == 2 ? *two : many);
   return out;
 }
 
@@ -67,7 +70,9 @@ TEST(ConvolutionPacked, bits_are_those_of_the_weight) {
                          weight = rng.normal({c.out, inner}), bias = rng.normal({c.out});
         const HostTensor want = result(s, target, image, weight, bias);
         s.weight_packed = true;
-        EXPECT_TRUE(result(s, target, image, packed(weight, c.out, inner), bias).same_bits(want));
+        const HostTensor panels = packed(weight, c.out, inner);
+        for (const int threads : {2, 3, 16})
+          EXPECT_TRUE(result(s, target, image, panels, bias, {}, threads).same_bits(want)) << threads;
       }
 }
 

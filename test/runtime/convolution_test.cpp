@@ -17,6 +17,7 @@
 
 #include "runtime/convolution_windows.h"
 #include "runtime/half.h"
+#include "test/claimed_threads.h"
 #include "test/targets.h"
 
 namespace cleave::runtime {
@@ -92,7 +93,7 @@ std::vector<T> numbers(int64_t count, std::mt19937& random) {
 template <class T>
 std::vector<T> run(const ConvolutionSpec& s, const std::vector<T>& image,
                    const std::vector<T>& other, const std::vector<T>& bias, int64_t results,
-                   int threads, const Target& target) {
+                   Executor& executor, const Target& target) {
   const auto convolution = value_or_throw(Convolution::make(s, target));
   std::vector<T> out(count_of(results), narrow<T>(std::nan("")));
   // Scratch with arbitrary contents, and a guard after it.
@@ -101,9 +102,8 @@ std::vector<T> run(const ConvolutionSpec& s, const std::vector<T>& image,
   void* scratch = room.data();
   size_t space = room.size();
   std::align(64, bytes, scratch, space);
-  const auto executor = make_thread_pool(threads);
   convolution->run({image.data(), other.data(), s.has_bias ? bias.data() : nullptr, out.data()},
-                   scratch, *executor);
+                   scratch, executor);
   for (const char* p = static_cast<char*>(scratch) + bytes; p < room.data() + room.size(); ++p)
     EXPECT_EQ(*p, char{0x7f}) << "written after the scratch";
   return out;
@@ -137,12 +137,20 @@ void check(ConvolutionSpec s, Product product, bool has_bias, double tolerance,
   if (has_bias)
     for (size_t i = 0; i < results; ++i)
       want[i] += wide(bias[i / (results / count_of(s.images * channels)) % count_of(channels)]);
-  const auto got = run(s, image, other, bias, static_cast<int64_t>(results), 1, target);
+  const auto on = [&](Executor& executor) {
+    return run(s, image, other, bias, static_cast<int64_t>(results), executor, target);
+  };
+  const auto got = on(*make_thread_pool(1));
   for (size_t i = 0; i < results; ++i)
     ASSERT_NEAR(wide(got[i]), want[i], tolerance * (1 + std::abs(want[i])) + 1e-6 * size[i])
         << name_of(s.dtype) << " product " << static_cast<int>(product) << " at " << i;
-  const auto again = run(s, image, other, bias, static_cast<int64_t>(results), 5, target);
-  EXPECT_EQ(std::memcmp(got.data(), again.data(), results * sizeof(T)), 0) << "threads";
+  const auto again = on(*make_thread_pool(5));
+  EXPECT_EQ(std::memcmp(got.data(), again.data(), results * sizeof(T)), 0) << "5 threads";
+  for (const int threads : {3, 16}) {
+    test::ClaimedThreads many(threads);
+    const auto others = on(many);
+    EXPECT_EQ(std::memcmp(got.data(), others.data(), results * sizeof(T)), 0) << threads;
+  }
 }
 
 void check_all(ConvolutionSpec s, const Target& target = Target::here()) {

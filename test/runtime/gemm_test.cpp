@@ -14,6 +14,7 @@
 #include "runtime/alloc_watch.h"
 #include "runtime/gemm_block.h"
 #include "runtime/half.h"
+#include "test/claimed_threads.h"
 #include "test/runtime/gemm_kernels.h"
 
 namespace cleave::runtime {
@@ -198,6 +199,10 @@ void expect_product(const Case& c) {
   const std::vector<std::byte> got = run(gemm, p, *one);
   EXPECT_EQ(got, run(gemm, p, *two)) << "bits differ between 1 and 2 threads";
   EXPECT_EQ(got, run(gemm, p, *three)) << "bits differ between 1 and 3 threads";
+  for (const int threads : {8, 16, 64}) {
+    cleave::test::ClaimedThreads many(threads);
+    EXPECT_EQ(got, run(gemm, p, many)) << "bits differ between 1 and " << threads << " threads";
+  }
   const int64_t bytes = size_of(c.dtype);
   for (int64_t b = 0; b < c.batch; ++b)
     for (int64_t i = 0; i < c.m; ++i)
@@ -399,14 +404,18 @@ TEST(Gemm, RefusesWhatHasNoSums) {
             "gemm: products of bool are not covered (src/runtime/gemm_block.h)");
 }
 
-TEST(Gemm, PiecesAndScratchDependOnTheShapeAlone) {
-  const GemmSpec spec{.m = 768, .n = 384, .k = 128, .a_row = 128, .b_row = 384};
+TEST(Gemm, HasPiecesForEveryThread) {
+  const GemmSpec spec{.m = 768, .n = 384, .k = 384, .a_row = 384, .b_row = 384};
   const auto first = value_or_throw(Gemm::make(spec, Target::here())),
              second = value_or_throw(Gemm::make(spec, Target::here()));
-  EXPECT_EQ(first->pieces(), second->pieces());
   EXPECT_EQ(first->scratch_bytes(), second->scratch_bytes());
-  EXPECT_GE(first->pieces(), 4);
   EXPECT_EQ(first->scratch_bytes() % 64, 0);
+  for (const int threads : {2, 4, 8, 16}) {
+    EXPECT_EQ(first->pieces(threads), second->pieces(threads));
+    EXPECT_GE(first->pieces(threads), threads);
+  }
+  EXPECT_EQ(first->pieces(3), first->pieces(4));
+  EXPECT_EQ(first->pieces(64), first->pieces(16));
 }
 
 TEST(Gemm, OneGemmRunsInManyThreadsAtOnce) {
