@@ -62,7 +62,7 @@ class Symbolizer {
     values_.resize(r_.g.value_capacity());
     for (const Placeholder& p : r_.g.placeholders()) {
       Type t = r_.g.type(p.value);
-      t.shape = changed(t.shape, c_);
+      if (p.role != Role::rng_state) t.shape = changed(t.shape, c_);  // always i64[2]
       auto v = out_.g.add_placeholder(p.role, r_.g.name(p.value), t, p.wants_grad);
       if (!v.ok()) return std::nullopt;
       values_[p.value.v] = *v;
@@ -114,8 +114,9 @@ std::optional<RandomGraph> with_symbol(const RandomGraph& r, uint64_t seed) {
   std::mt19937_64 rng(seed);
   std::set<int64_t> sizes;
   for (const Placeholder& p : r.g.placeholders())
-    for (const Dim& d : r.g.type(p.value).shape)
-      if (d.value() >= 2) sizes.insert(d.value());
+    if (p.role != Role::rng_state)
+      for (const Dim& d : r.g.type(p.value).shape)
+        if (d.value() >= 2) sizes.insert(d.value());
   std::vector<int64_t> order(sizes.begin(), sizes.end());
   std::shuffle(order.begin(), order.end(), rng);
   for (int64_t n : order) {
