@@ -7,10 +7,12 @@ using loop::Layout, loop::LibraryAccess, loop::LibraryLayouts, loop::LibraryMemo
 using loop::stride_from_last;
 using At = GemmOperand;
 
-// Along rows or columns.
+// Along rows or columns, or one of them repeats a number.
 bool is_dense_matrix(const Layout& l) {
   const size_t rank = l.shape.size();
-  const auto unit = [&](size_t d) { return l.shape[d] <= 1 || l.strides[d] == 1; };
+  const auto unit = [&](size_t d) {
+    return l.shape[d] <= 1 || l.strides[d] == 1 || l.strides[d] == 0;
+  };
   return unit(rank - 1) || unit(rank - 2);
 }
 

@@ -32,6 +32,11 @@ void copy_fixed(const S* from, T* to) {
     Convert<S, T>::run(from, count, to);
 }
 
+template <int64_t count, class T>
+void repeat(T x, T* to) {
+  for (int64_t i = 0; i < count; ++i) to[i] = x;
+}
+
 // Elements of a cache line.
 template <class T>
 inline constexpr int64_t line_of = 64 / sizeof(T);
@@ -142,6 +147,9 @@ void Packing<T>::transposed(const S* a, int64_t a_row, int64_t a_col, int64_t ro
   constexpr int64_t mr = mr_of<T>;
   if (a_row == 1 && left >= mr) {  // copies mr rows; those beyond the group's are never read
     for (int64_t p = begin; p < end; ++p) copy_fixed<mr>(a + p * a_col, to + p * mr);
+  } else if (a_row == 0) {
+    for (int64_t p = begin; p < end; ++p)
+      std::fill_n(to + p * mr, mr, static_cast<T>(a[p * a_col]));
   } else {
     for (int64_t p = begin; p < end; ++p)
       for (int64_t i = 0; i < rows; ++i) to[p * mr + i] = static_cast<T>(a[p * a_col + i * a_row]);
@@ -184,6 +192,10 @@ void Packing<T>::panel(const S* b, int64_t b_row, int64_t b_col, int64_t columns
   if (k == 0) return;
   if (columns == nr && b_col == 1) {
     for (int64_t p = 0; p < k; ++p) copy_fixed<nr>(b + p * b_row, to + p * nr);
+    return;
+  }
+  if (columns == nr && b_col == 0) {
+    for (int64_t p = 0; p < k; ++p) repeat<nr>(static_cast<T>(b[p * b_row]), to + p * nr);
     return;
   }
   int64_t done = 0;

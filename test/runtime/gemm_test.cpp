@@ -20,7 +20,7 @@
 namespace cleave::runtime {
 namespace {
 
-enum class Layout { plain, transposed, strided, broadcast };
+enum class Layout { plain, transposed, strided, broadcast, broadcast_column, one };
 
 // A matrix [batch, rows, columns] in some layout, as bytes and as the exact values of its elements.
 struct Operand {
@@ -100,6 +100,14 @@ Operand make_operand(DType dtype, int64_t batch, int64_t rows, int64_t columns, 
     case Layout::broadcast:
       operand.row_stride = 0;
       operand.column_stride = 1;
+      break;
+    case Layout::broadcast_column:
+      operand.row_stride = 1;
+      operand.column_stride = 0;
+      break;
+    case Layout::one:
+      operand.row_stride = 0;
+      operand.column_stride = 0;
       break;
   }
   const int64_t extent = rows * operand.row_stride + columns * operand.column_stride + 1;
@@ -235,6 +243,19 @@ TEST(Gemm, EveryTypeAndLayout) {
     for (const Layout a : {Layout::plain, Layout::transposed, Layout::strided})
       for (const Layout b : {Layout::plain, Layout::transposed, Layout::strided})
         expect_product({.dtype = dtype, .m = 13, .n = 37, .k = 19, .a = a, .b = b});
+}
+
+TEST(Gemm, OperandsThatRepeatARowAColumnOrANumber) {
+  for (const DType dtype : all)
+    for (const Layout repeated : {Layout::broadcast, Layout::broadcast_column, Layout::one})
+      for (const int64_t m : {5, 13, 80})
+        for (const bool is_a : {false, true})
+          expect_product({.dtype = dtype,
+                          .m = m,
+                          .n = 37,
+                          .k = 19,
+                          .a = is_a ? repeated : Layout::plain,
+                          .b = is_a ? Layout::transposed : repeated});
 }
 
 TEST(Gemm, OddShapes) {
