@@ -15,10 +15,10 @@ template <class A>
 void archive(A& a, Is<GemmSpec> auto& s) {
   auto& [dtype, batch, m, n, k, a_batch, a_row, a_col, b_batch, b_row, b_col, has_c_in, c_in_batch,
          c_in_row, c_in_col, alpha, beta, a_stored, b_stored, scales_sums, scales, b_is_nibbles,
-         b_packed] = s;
+         b_packed, c_batch, c_row] = s;
   a(dtype, batch, m, n, k, a_batch, a_row, a_col, b_batch, b_row, b_col, has_c_in, c_in_batch,
     c_in_row, c_in_col, alpha, beta, a_stored, b_stored, scales_sums, scales, b_is_nibbles,
-    b_packed);
+    b_packed, c_batch, c_row);
 }
 
 template <class A>

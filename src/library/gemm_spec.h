@@ -20,9 +20,9 @@ struct GemmOperand {
 // Columns of a packed B: those of the widest kernel, and a multiple of the others'.
 constexpr int64_t gemm_panel = 32;
 
-// A [batch, m, k], B [batch, k, n], C_in [batch, m, n]; C [batch, m, n] is row-major and dense.
-// Strides are in elements, may be 0 and in any order: a transposed operand has row and col
-// exchanged, a row vector C_in has c_in_row = 0. C overlaps no operand.
+// A [batch, m, k], B [batch, k, n], C_in [batch, m, n], C [batch, m, n]. Strides are in elements, may
+// be 0 and in any order: a transposed operand has row and col exchanged, a row vector C_in has
+// c_in_row = 0. The columns of C lie side by side. C overlaps no operand.
 struct GemmSpec {
   DType dtype = DType::f32;
   int64_t batch = 1, m = 0, n = 0, k = 0;
@@ -49,6 +49,8 @@ struct GemmSpec {
   // B, in f32 without a batch, is in panels: [n / gemm_panel rounded up, k, gemm_panel], numbers
   // after the last column don't matter, nor do its strides.
   bool b_packed = false;
+  // C as part of a larger matrix: c_row is at least n, or 0: C is row-major and dense.
+  int64_t c_batch = 0, c_row = 0;
 
   static constexpr const char* kind = "product";
   // A multiply-add counts as two.

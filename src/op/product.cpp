@@ -16,6 +16,13 @@ bool is_dense_matrix(const Layout& l) {
   return unit(rank - 1) || unit(rank - 2);
 }
 
+// Rows of the result, evenly apart, whose columns lie side by side.
+bool has_rows(const Layout& l) {
+  const size_t rank = l.shape.size();
+  const bool columns = l.shape[rank - 1] <= 1 || l.strides[rank - 1] == 1;
+  return columns && (l.shape[rank - 2] <= 1 || l.strides[rank - 2] >= l.shape[rank - 1]);
+}
+
 GemmSpec spec_of(GemmSpec s, const LibraryLayouts& at) {
   const auto stored = [&](const LibraryMemory& m) {
     return m.dtype == s.dtype ? std::nullopt : std::optional(m.dtype);
@@ -41,6 +48,10 @@ GemmSpec spec_of(GemmSpec s, const LibraryLayouts& at) {
     s.c_in_row = stride_from_last(c->layout, 2), s.c_in_col = stride_from_last(c->layout, 1);
   } else {
     s.beta = 1;  // it doesn't matter
+  }
+  if (const Layout& c = at[At::c]->layout; !loop::is_without_gaps(c)) {
+    s.c_batch = batch_stride(c);
+    s.c_row = std::max(stride_from_last(c, 2), s.n);
   }
   for (size_t k = 0; k < s.scales.size(); ++k)
     if (const auto& scale = at[At::scale + k])
@@ -70,8 +81,7 @@ loop::LibraryForm product_form(const OpView& op, const ProductOperands& at, cons
   if (spec.beta != 0) read(At::c_in, at.c);
   read(At::scale, at.scales[0]);
   read(At::other_scale, at.scales[1]);
-  form.operands.push_back(
-      {.position = At::c, .access = LibraryAccess::write, .takes = loop::is_without_gaps});
+  form.operands.push_back({.position = At::c, .access = LibraryAccess::write, .takes = has_rows});
   GemmSpec known = spec;
   known.dtype = op.out_type(0).dtype;
   form.spec = [known](const LibraryLayouts& layouts) { return spec_of(known, layouts); };

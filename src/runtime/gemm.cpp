@@ -84,6 +84,8 @@ class CutGemm final : public Gemm {
     return static_cast<const char*>(at) + elements * size_of(dtype);
   }
 
+  int64_t c_row() const { return spec_.c_row == 0 ? spec_.n : spec_.c_row; }
+
   // The block of a piece in one matrix of the batch. For k = 0, A and B may be null.
   GemmBlock block_of(const GemmPiece& piece, const GemmOperands& all, int64_t batch) const {
     const int64_t i = piece.first_row, j = piece.first_column;
@@ -96,7 +98,7 @@ class CutGemm final : public Gemm {
                  .b_col = spec_.b_col,
                  .c_in_row = spec_.c_in_row,
                  .c_in_col = spec_.c_in_col,
-                 .c_row = spec_.n,
+                 .c_row = c_row(),
                  .alpha = spec_.alpha,
                  .beta = spec_.beta,
                  .b_packed = spec_.b_packed,
@@ -113,7 +115,8 @@ class CutGemm final : public Gemm {
     if (spec_.has_c_in)
       at.c_in = moved(all.c_in, batch * spec_.c_in_batch + i * spec_.c_in_row + j * spec_.c_in_col,
                       spec_.dtype);
-    at.c = static_cast<char*>(all.c) + ((batch * spec_.m + i) * spec_.n + j) * size_of(spec_.dtype);
+    const int64_t c_batch = spec_.c_row == 0 ? spec_.m * spec_.n : spec_.c_batch;
+    at.c = static_cast<char*>(all.c) + (batch * c_batch + i * c_row() + j) * size_of(spec_.dtype);
     for (size_t s = 0; s < spec_.scales.size(); ++s)
       if (const GemmSpec::Scale& scale = spec_.scales[s]; scale.is_given)
         at.scales[s] = {static_cast<const float*>(all.scales[s]) + i * scale.row + j * scale.col,
@@ -157,6 +160,8 @@ Result<std::shared_ptr<Gemm>> Gemm::make(const GemmSpec& spec, const Target& tar
                         spec.b_is_nibbles || spec.batch != 1))
     return bug("gemm: a product of {}, batch {} with a packed matrix", name_of(spec.dtype),
                spec.batch);
+  if (spec.c_row != 0 && spec.c_row < spec.n)
+    return bug("gemm: rows of {} columns are {} apart", spec.n, spec.c_row);
   if (spec.batch < 0 || spec.m < 0 || spec.n < 0 || spec.k < 0)
     return bug("gemm: dimensions [{}, {}, {}, {}] below 0", spec.batch, spec.m, spec.n, spec.k);
   for (const std::optional<DType>& stored : {spec.a_stored, spec.b_stored})

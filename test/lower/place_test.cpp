@@ -177,9 +177,13 @@ TEST(Place, placeholders_and_parts_of_values_are_copied) {
             (Names{"y"}));
 }
 
-TEST(Place, a_product_has_no_gaps) {
+// Of any left sides, beside each other.
+TEST(Place, a_product_writes_its_columns) {
   EXPECT_EQ(placed("  %x = mm(%a, %a)\n  %y = sin(%b)\n  %z = cat([%x, %y]; dim=1)\n  return %z\n"),
-            (Names{"y"}));
+            (Names{"x", "y"}));
+  EXPECT_EQ(placed("  %x = mm(%a, %a)\n  %y = addmm(%b, %b, %a)\n  %z = cat([%x, %y]; dim=1)\n"
+                   "  return %z\n"),
+            (Names{"x", "y"}));
   // Turned it would have to be written by columns.
   EXPECT_EQ(placed("  %x = mm(%a, %a)\n  %p = permute(%x; dims=[1,0])\n  %y = sin(%b)\n"
                    "  %z = cat([%p, %y])\n  return %z\n"),

@@ -378,6 +378,45 @@ TEST(Gemm, Batches) {
     }
 }
 
+// Into columns of a wider matrix: the bits are those of a product of its own, and nothing is written
+// beside them.
+TEST(Gemm, RowsThatLieApart) {
+  const auto pool = make_thread_pool(2);
+  for (const DType dtype : all)
+    for (const int64_t n : {1, 17, 64, 150}) {
+      const Case of{.dtype = dtype,
+                    .batch = 2,
+                    .m = 70,
+                    .n = n,
+                    .k = dtype == DType::f32 ? 24600 / n : 40,
+                    .has_c_in = n == 17};
+      Product p = make_product(of);
+      const std::vector<std::byte> want =
+          run(*value_or_throw(Gemm::make(p.spec, Target::here())), p, *pool);
+      const int64_t row = n + 5, bytes = size_of(dtype);
+      p.spec.c_row = row;
+      p.spec.c_batch = of.m * row + 3;
+      const auto gemm = value_or_throw(Gemm::make(p.spec, Target::here()));
+      std::vector<std::byte> wide(static_cast<size_t>((p.spec.c_batch + of.m * row) * bytes),
+                                  std::byte{0x5a});
+      const test::Scratch scratch = test::make_scratch(gemm->scratch_bytes());
+      gemm->run(p.a.bytes.data(), p.b.bytes.data(), of.has_c_in ? p.c_in.bytes.data() : nullptr,
+                wide.data(), scratch.get(), *pool);
+      std::vector<std::byte> got;
+      for (int64_t b = 0; b < of.batch; ++b)
+        for (int64_t i = 0; i < of.m; ++i) {
+          std::byte* at = wide.data() + (b * p.spec.c_batch + i * row) * bytes;
+          got.insert(got.end(), at, at + n * bytes);
+          std::fill(at, at + n * bytes, std::byte{0x5a});
+        }
+      EXPECT_EQ(got, want) << name_of(dtype) << " " << n;
+      EXPECT_EQ(std::ranges::count(wide, std::byte{0x5a}), std::ssize(wide))
+          << name_of(dtype) << " " << n;
+    }
+  EXPECT_EQ(Gemm::make({.m = 2, .n = 3, .k = 2, .c_row = 2}, Target::here()).failure().kind,
+            ErrorKind::bug);
+}
+
 TEST(Gemm, EmptyDimensions) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::i32}) {
     expect_product({.dtype = dtype, .m = 3, .n = 40, .k = 0});
