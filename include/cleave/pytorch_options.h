@@ -53,7 +53,7 @@ struct PytorchBans {
 };
 
 struct PytorchOptions {
-  double budget = 1;  // in [0, 1]
+  double budget = 1;  // in [0, 1]; a call's tag memory_budget counts in its place
   KnapsackSolver solver = KnapsackSolver::dp;
   RuntimeEstimator estimator = RuntimeEstimator::flops;
   PytorchBans bans = {};

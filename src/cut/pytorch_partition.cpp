@@ -177,6 +177,13 @@ Status check(const PytorchOptions& o) {
                     o.budget);
 }
 
+// That of the first call with a tag, else that of the options.
+double budget_of(const Graph& joint, const PytorchOptions& options) {
+  for (NodeId n = joint.first_node(); n.valid(); n = joint.next_node(n))
+    if (joint.node(n).tag.memory_budget) return *joint.node(n).tag.memory_budget;
+  return options.budget;
+}
+
 // Flops as PyTorch counts them; a call with several results counts once.
 void count_flops(const Graph& joint, Partition& cut) {
   std::set<NodeId> counted;
@@ -268,7 +275,7 @@ Result<Partition> pytorch_partition(const Graph& joint, const PytorchOptions& op
   CLEAVE_TRY(const JointView view, JointView::make(joint));
   const PytorchGraph graph(view);
   SavedSet set(graph, options, measure);
-  CLEAVE_TRY(const Nodes saved, set.at(options.budget));
+  CLEAVE_TRY(const Nodes saved, set.at(budget_of(joint, options)));
   if (account) *account = set.account();
   std::vector<bool> is_saved(joint.value_capacity());
   std::map<ValueId, std::string> banned;
@@ -295,7 +302,7 @@ Result<int64_t> repeat_as_pytorch(Graph& g, size_t results, const PytorchOptions
   CLEAVE_TRY(const JointView view, JointView::of_program(g, results));
   const PytorchGraph graph(view);
   SavedSet set(graph, options, {});
-  CLEAVE_TRY(const Nodes saved, set.at(options.budget));
+  CLEAVE_TRY(const Nodes saved, set.at(budget_of(g, options)));
   std::vector<bool> is_saved(g.value_capacity()), runs_again(g.node_capacity());
   for (int32_t n : saved)
     if (const ValueId v = graph.node(n).value; v.valid()) is_saved[v.v] = true;

@@ -14,7 +14,8 @@
 // where the backward needs them: these calls run once.
 //
 // The budget is PyTorch's: a fraction of the bytes that cut 1 saves beyond the inputs. It doesn't
-// bound the peak; mode exact does.
+// bound the peak; mode exact does. The first call with a tag memory_budget decides for the whole
+// graph, as PyTorch's node meta of that name.
 //
 // Source: choose_saved_values_set of torch/_functorch/partitioners.py, PyTorch 2.13.
 #pragma once

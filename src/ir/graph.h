@@ -13,6 +13,7 @@
 // nodes whose operand types changed.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -37,6 +38,8 @@ enum class Recompute : uint8_t { unset, must_save, prefer_save, prefer_recompute
 struct CheckpointTag {
   Recompute policy = Recompute::unset;
   int64_t ac_graph = 0;
+  // In [0, 1]: what mode pytorch cuts by in the place of its budget, as PyTorch's node meta.
+  std::optional<double> memory_budget = {};
   friend bool operator==(const CheckpointTag&, const CheckpointTag&) = default;
 };
 

@@ -226,12 +226,27 @@ Status StatementParser::read_tag() {
   if (!found)
     return lex_.error(policy.at, rule::tag, "the policy '{}' is not known, expected one of{}",
                       policy.text.substr(0, 40), all);
-  if (lex_.accept_mark(',')) {
-    if (!lex_.accept_word("ac")) return lex_.unexpected("'ac='");
+  bool more = lex_.accept_mark(',');
+  if (more && lex_.accept_word("ac")) {
     CLEAVE_CHECK(lex_.expect_mark('='));
     CLEAVE_TRY(spec_.tag.ac_graph, literals_.read_integer(INT64_MIN, INT64_MAX));
+    more = lex_.accept_mark(',');
   }
+  if (more) CLEAVE_CHECK(read_memory_budget());
   return lex_.expect_mark(')');
+}
+
+Status StatementParser::read_memory_budget() {
+  if (!lex_.accept_word("memory_budget")) return lex_.unexpected("'ac=' or 'memory_budget='");
+  CLEAVE_CHECK(lex_.expect_mark('='));
+  const uint32_t at = lex_.peek().at;
+  CLEAVE_TRY(const AttrValue value, literals_.read_value());
+  const double* budget = value.get<double>();
+  if (budget == nullptr || !(*budget >= 0 && *budget <= 1))
+    return lex_.error(at, rule::tag, "memory_budget is {}, expected a real number from 0.0 to 1.0",
+                      value.text());
+  spec_.tag.memory_budget = *budget;
+  return {};
 }
 
 Status StatementParser::read_types() {

@@ -49,6 +49,7 @@ class StatementParser {
   Status place_operands(uint32_t close_at);
   Status place(const Operand& operand, const ArgDef& arg);
   Status read_tag();
+  Status read_memory_budget();
   Status read_types();
   Status read_source();
   Status add();

@@ -162,6 +162,10 @@ void Printer::node(std::string& out, NodeId id) const {
     out += " !recompute(";
     out += name_of(n.tag.policy);
     if (n.tag.ac_graph) out += ", ac=" + std::to_string(n.tag.ac_graph);
+    if (n.tag.memory_budget) {
+      out += ", memory_budget=";
+      append_text(out, AttrValue(*n.tag.memory_budget));
+    }
     out += ')';
   }
   for (uint32_t k = 0; k < n.output_count; ++k) {

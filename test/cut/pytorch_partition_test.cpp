@@ -345,6 +345,26 @@ TEST(PytorchPartition, constants_are_free) {
   EXPECT_EQ(test::saved_names(cut(text("input"), 1)), (std::vector<std::string>{"e"}));
 }
 
+// The first tag decides for the whole graph, whatever --budget says.
+TEST(PytorchPartition, a_tag_memory_budget_is_the_budget) {
+  const auto text = [](const char* first, const char* second) {
+    return fmt::format(
+        "graph @main(%x: input f32[64,64] grad, %w: input f32[64,64] grad) {{\n"
+        "  %m = mm(%x, %w)\n  %a = cos(%m) {}\n  %b = cos(%a) {}\n  %s = sum(%b; dim=[])\n"
+        "  return %s\n}}\n",
+        first, second);
+  };
+  const auto saved = [&](const char* first, const char* second, double budget) {
+    return test::saved_names(cut(text(first, second), budget));
+  };
+  EXPECT_NE(saved("", "", 1), saved("", "", 0.25));
+  const char *low = "!recompute(unset, memory_budget=0.25)",
+             *high = "!recompute(unset, memory_budget=1.0)";
+  EXPECT_EQ(saved("", low, 1), saved("", "", 0.25));
+  EXPECT_EQ(saved(low, high, 1), saved("", "", 0.25));
+  EXPECT_EQ(saved(high, low, 0.25), saved("", "", 1));
+}
+
 // Two fifths of the range are a hair more than 0.4 in PyTorch's floats.
 TEST(PytorchPartition, what_fits_just_so_is_decided_in_pytorch_s_floats) {
   const std::vector<KnapsackItem> items{{32, 1}, {32, 1}};

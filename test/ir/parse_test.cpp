@@ -224,6 +224,9 @@ const Case cases[] = {
      "2:19", "P17: f32[s0] is given, expected f32[s0*2]"},
     {"an unknown tag", on_x("  %y = exp(%x) !offload(must_save)\n  return %y\n"), "2:17",
      "P18: the tag '!offload' is not known, expected '!recompute'"},
+    {"a budget beyond 1",
+     on_x("  %y = exp(%x) !recompute(unset, memory_budget=1.5)\n  return %y\n"), "2:48",
+     "P18: memory_budget is 1.5, expected a real number from 0.0 to 1.0"},
     {"an unknown policy", on_x("  %y = exp(%x) !recompute(maybe)\n  return %y\n"), "2:27",
      "P18: the policy 'maybe' is not known, expected one of unset must_save prefer_save "
      "prefer_recompute must_recompute"},

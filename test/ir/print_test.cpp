@@ -99,7 +99,8 @@ const Case statements[] = {
     {"strides", "  %a = exp(%x) : f32[2,3]{1,2}\n  %b = exp(%a)\n  return %b",
      "  %a = exp(%x) : f32[2,3]{1,2}\n  %b = exp(%a) : f32[2,3]\n  return %b\n"},
     {"tags",
-     "  %a = exp(%x) !recompute(must_save, ac=3)\n  %b = exp(%a) !recompute(prefer_recompute) : "
+     "  %a = exp(%x) !recompute(must_save, ac=3)\n  %b = exp(%a) !recompute(prefer_recompute, "
+     "memory_budget=0.25) : "
      "f32[2,3]\n  return %b",
      "  %a = exp(%x) !recompute(must_save, ac=3) : f32[2,3]\n"
      "  %b = exp(%a) !recompute(prefer_recompute) : f32[2,3]\n  return %b\n"},

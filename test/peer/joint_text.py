@@ -94,9 +94,14 @@ def call_text(n, name, stream):
 
 
 def tag_text(n):
-    """n.meta["recompute"] as a tag."""
-    policy = n.meta.get("recompute")
-    return "" if policy is None else f" !recompute({policy.name.lower()}, ac={n.meta['ac_graph_id']})"
+    """n.meta["recompute"] and n.meta["memory_budget"] as a tag."""
+    policy, budget = n.meta.get("recompute"), n.meta.get("memory_budget")
+    words = ["unset" if policy is None else policy.name.lower()]
+    if policy is not None and "ac_graph_id" in n.meta:
+        words.append(f"ac={n.meta['ac_graph_id']}")
+    if budget is not None:
+        words.append(f"memory_budget={budget!r}")
+    return f" !recompute({', '.join(words)})" if words != ["unset"] else ""
 
 
 def placeholder_text(n, roles, hints):

@@ -79,6 +79,9 @@ def rows_of(seed, path):
         if rng.random() < 0.4:
             joint.tag(rng)
             kinds.append("tags")
+        if rng.random() < 0.1:
+            joint.tag_budgets(rng)
+            kinds.append("budgets as tags")
         text = joint.text()
     except (Exception, NoOverload) as e:
         return f"{type(e).__name__}: {str(e).splitlines()[0] if str(e) else ''}"

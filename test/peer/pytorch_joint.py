@@ -156,6 +156,14 @@ class Joint:
                 for m in [n, *(u for u in n.users if u.target is operator.getitem)]:
                     m.meta["recompute"], m.meta["ac_graph_id"] = policy, region + 1
 
+    def tag_budgets(self, rng):
+        """A budget of the calls of each of two regions; that of the first one counts."""
+        calls = self.calls()
+        for _ in range(2):
+            begin, budget = rng.randrange(len(calls)), rng.choice([0.0, 0.2, 0.4, 0.6, 0.8])
+            for n in calls[begin:begin + rng.randint(1, 5)]:
+                n.meta["memory_budget"] = budget
+
     def text(self):
         text, self.names = joint_text(self.gm, self.results, self.roles, self.hints)
         return text
