@@ -34,6 +34,8 @@ struct Lanes {
     return both(mask, both(below, _mm256_cmpgt_epi32(x, broadcast(-1))));
   }
 
+  static bool is_full(Mask mask) { return _mm256_movemask_ps(_mm256_castsi256_ps(mask)) == 0xff; }
+  static Floats load(const float* from) { return _mm256_loadu_ps(from); }
   // The other lanes of x are 0 where the mask has lanes.
   static Floats load(Floats x, Mask mask, const float* from) {
     return _mm256_or_ps(x, _mm256_maskload_ps(from, mask));

@@ -35,6 +35,8 @@ struct Lanes {
     return _mm512_mask_cmplt_epu32_mask(mask, x, broadcast(size));
   }
 
+  static bool is_full(Mask mask) { return mask == 0xffff; }
+  static Floats load(const float* from) { return _mm512_loadu_ps(from); }
   static Floats load(Floats x, Mask mask, const float* from) {
     return _mm512_mask_loadu_ps(x, mask, from);
   }

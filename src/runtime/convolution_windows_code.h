@@ -6,6 +6,7 @@
 //
 //   Mask mask_of(first, count)        lanes [first, first + count)
 //   Mask in_range(mask, x, size)      those of the mask where 0 <= x < size
+//   bool is_full(mask)                all lanes
 //   Floats load(x, mask, from)        consecutive elements; x in the other lanes
 //   load_every_other(x, mask, from)   elements 0, 2, 4, ..
 constexpr int64_t lanes = Lanes::count;
@@ -68,8 +69,8 @@ int64_t offset_of(const WindowSource& w, const Sizes3& tap) {
   return (tap[0] * w.size[1] + tap[1]) * w.size[2] + tap[2];
 }
 
-// How a vector is assembled: from 0 to 3 loads, or one of these.
-constexpr int any_loads = -1, gathered = -2, every_other = -3;
+// How a vector is assembled: from 0 to 3 loads, or one of these. whole: from one without a mask.
+constexpr int any_loads = -1, gathered = -2, every_other = -3, whole = -4;
 
 int form_of(const WindowSource& w, const Columns& c) {
   if (c.runs == 0) return 0;  // beyond the last column; its offsets aren't set
@@ -82,7 +83,9 @@ int form_of(const WindowSource& w, const Columns& c) {
 template <int form>
 Lanes::Floats load_columns(const float* channel, const Columns& c, Lanes::Mask within) {
   Lanes::Floats x = Lanes::zero();
-  if constexpr (form == gathered) {
+  if constexpr (form == whole) {
+    x = Lanes::load(channel + c.offsets[0]);
+  } else if constexpr (form == gathered) {
     x = Lanes::gather(within, c.index, channel + c.base);
   } else if constexpr (form == every_other) {
     for (int i = 0; i < c.runs; ++i)
@@ -130,7 +133,9 @@ void fill_every_other(const TapRows& rows, const Columns& c, Lanes::Mask within)
 void fill_tap(const TapRows& rows, const Columns& c, int form, Lanes::Mask within) {
   switch (form) {
     case 0: return fill_rows<0>(rows, c, within);
-    case 1: return fill_rows<1>(rows, c, within);
+    case 1:
+      if (Lanes::is_full(Lanes::both(c.masks[0], within))) return fill_rows<whole>(rows, c, within);
+      return fill_rows<1>(rows, c, within);
     case 2: return fill_rows<2>(rows, c, within);
     case 3: return fill_rows<3>(rows, c, within);
     case gathered: return fill_rows<gathered>(rows, c, within);
@@ -219,12 +224,16 @@ void pack_transposed(const void* self, int64_t first_k, int64_t count_k, int64_t
   for (int64_t p = 0; p < count_k; p += lanes) {
     const int64_t count = count_k - p < lanes ? count_k - p : lanes;
     set_columns(w, at, count, c);
+    bool is_whole = c.runs == 1;
     for (int64_t j = 0, x = first_tap; j < kinds; ++j) {
       inside[j] = within(w, c, w.taps[x], Lanes::mask_of(0, count));
+      is_whole = is_whole && Lanes::is_full(inside[j]);
       if (++x == taps) x = 0;
     }
     float* to = static_cast<float*>(panel) + p * w.nr;
-    switch (form_of(w, c)) {
+    const int form = form_of(w, c);
+    switch (form == 1 && is_whole ? whole : form) {
+      case whole: transpose_columns<whole>(w, t, columns, c, inside, count, to); break;
       case 1: transpose_columns<1>(w, t, columns, c, inside, count, to); break;
       case gathered: transpose_columns<gathered>(w, t, columns, c, inside, count, to); break;
       case every_other: transpose_columns<every_other>(w, t, columns, c, inside, count, to); break;
