@@ -212,9 +212,8 @@ bool Describer::is_cheap(NodeId n) const {
   const Node& node = g_.node(n);
   const FuseCall& c = out_[n];
   if (node.output_count != 1 || has(node.op->traits, Trait::random)) return false;
-  if (c.flops > costs_.cheap_flops &&
-      c.flops * c.elements * fuse_cost::small_part > costs_.launch_flops)
-    return false;
+  const bool is_dear = c.flops > costs_.cheap_flops;
+  if (is_dear && c.flops * c.elements * fuse_cost::small_part > costs_.launch_flops) return false;
   const ValueId y = node.out(0);
   if (out_.returned[y.v] || !every_reader_inlines(y)) return false;
   const int64_t own_bytes = bytes_of(g_, y);
@@ -222,7 +221,8 @@ bool Describer::is_cheap(NodeId n) const {
   for (const ValueId v : c.materialized_reads) {
     // A fused operand is stored for this call's sake: worth it if small, as one value per row is.
     const FuseCall* maker = out_.maker_of(g_, v);
-    if (maker && maker->is_fusible() && bytes_of(g_, v) * fuse_cost::small_part > own_bytes)
+    if (maker && maker->is_fusible() &&
+        (is_dear || bytes_of(g_, v) * fuse_cost::small_part > own_bytes))
       return false;
     bytes += bytes_of(g_, v);
   }
