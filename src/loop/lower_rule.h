@@ -47,6 +47,9 @@ struct KernelRule {
   // The flat operand of which result 0 is a copy when the loops begin, -1 for none: the loops write
   // only what differs. They may read that operand only where nothing has been written yet.
   std::function<int(const OpView&)> starts_as = nullptr;
+  // The flat operand of which the loops read each element once, -1 for none: it may be computed
+  // where they read it.
+  std::function<int(const OpView&)> streamed = nullptr;
   // The layout of each flat operand within result 0, given that of the result: for calls that only
   // put operands side by side. An operand may then be written there directly. Operands without
   // elements are skipped.

@@ -16,6 +16,8 @@
 //           the group yet. So cycles can't arise, and no paths need to be searched.
 //   rows    Reductions of one group agree on the rows (schedule/group_kernel.h). A value that is
 //           read in another row than it was reduced in is not fused (schedule/group_check.h).
+//   turned  Calls that read the same values in another order are computed where the group reads
+//           them, and stored in their own (schedule/group_orders.h).
 //   again   A recomputed value is needed late. It isn't moved up, before an unfused kernel, to be
 //           computed with its first copy, since it would have to be kept from there on.
 //   near    Calls with many unfused kernels between them stay apart, since what runs early takes

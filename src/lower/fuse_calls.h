@@ -5,31 +5,38 @@
 //   %t = permute(%a)             view
 //   %y = add(%t, %b)             elementwise; materialized reads %x, %b; %x reordered
 //   %s = sum(%y; dim=[1])        fold; materialized read %y
+//   %g = index_put(%z, %i, %y)   own_loops, if %z is made of nothing: may compute %y
 //   %p = mm(%s, %w)              other: a kernel of its own
 #pragma once
 #include <vector>
 
 #include "ir/graph.h"
 #include "lower/fuse_cost.h"
+#include "schedule/read_orders.h"
 
 namespace cleave {
 
 struct FuseCall {
   // cheap: computed in every group that reads it. waiting: computed in the group of its only
-  // reader.
-  enum class Kind : uint8_t { other, view, cheap, waiting, elementwise, fold };
+  // reader. own_loops: may compute what it reads, and nothing is computed with it
+  // (schedule/own_loops.h).
+  enum class Kind : uint8_t { other, view, cheap, waiting, elementwise, fold, own_loops };
 
   Kind kind = Kind::other;
-  int64_t elements = 0;        // of the first result; for a fold, of the operand
+  int64_t elements = 0;        // of the first result; for a fold and own loops, of the operand
   int64_t position = 0;        // in the graph's order
   int64_t kernels_before = 0;  // unfused calls up to and including this one
   // Materialized values that it reads, maybe through cheap calls and views; reordered_reads are
   // those of them that it reads in another order than their elements'.
   std::vector<ValueId> materialized_reads, reordered_reads;
+  ReadOrders orders;   // of the materialized reads, of an elementwise call, or of a fold's operand
   int64_t flops = 0;   // per element, including the calls computed with it
   size_t through = 1;  // calls computed with it, itself included
+  bool is_folded = false;  // a fold reads its results, maybe through cheap calls and views
 
   bool is_fusible() const { return kind != Kind::other; }
+  // Others may be in its group that don't wait for it.
+  bool has_open_group() const { return is_fusible() && kind != Kind::own_loops; }
   // It has no group of its own.
   bool is_through() const {
     return kind == Kind::view || kind == Kind::cheap || kind == Kind::waiting;

@@ -26,11 +26,12 @@ class Grouper {
 
  private:
   FuseGroup& group(int32_t g) { return p_.groups.all[g]; }
-  bool is_fusible(int32_t g) const { return p_.groups.is_fusible(p_.calls, g); }
+  bool is_open(int32_t g) const { return p_.groups.is_open(p_.calls, g); }
 
   void put(NodeId n);
   void begin(NodeId n);
   void join(NodeId n, int32_t g);
+  void add_results(NodeId n, const Reorder& turn, FuseGroup& g) const;
   // The group whose joining saves the most bytes; -1: none.
   int32_t best_group(NodeId n) const;
   int64_t saved_bytes(NodeId n, int32_t g) const;
@@ -44,7 +45,7 @@ class Grouper {
 
 void Grouper::put(NodeId n) {
   const FuseCall& c = p_.calls[n];
-  const int32_t best = c.is_fusible() ? best_group(n) : -1;
+  const int32_t best = c.has_open_group() ? best_group(n) : -1;
   if (best >= 0)
     join(n, best);
   else
@@ -53,7 +54,7 @@ void Grouper::put(NodeId n) {
   for (const ValueId v : c.materialized_reads) {
     const int32_t g = p_.group_of(v);
     if (g >= 0 && g != own) group(g).readers.push_back(own);
-    if (c.is_fusible()) last_reader_[v.v] = own;
+    if (c.has_open_group()) last_reader_[v.v] = own;
   }
   if (best >= 0) pull_producers(n);
 }
@@ -68,20 +69,34 @@ void Grouper::begin(NodeId n) {
   g.calls = c.through;
   g.reads = c.materialized_reads;
   g.reordered_reads = c.reordered_reads;
+  g.orders = c.orders;
+  if (c.kind == FuseCall::Kind::elementwise) add_results(n, Reorder(c.elements), g);
   g.first_kernel = g.last_kernel = c.kernels_before;
   if (c.kind == FuseCall::Kind::fold) g.forms.push_back(*fold_form_of(p_.graph, n));
   p_.groups.all.push_back(std::move(g));
 }
 
+void Grouper::add_results(NodeId n, const Reorder& turn, FuseGroup& g) const {
+  const Node& node = p_.graph.node(n);
+  for (uint32_t k = 0; k < node.output_count; ++k) g.orders.emplace(node.out(k).v, turn);
+}
+
 void Grouper::join(NodeId n, int32_t g) {
   FuseGroup& to = group(g);
   const FuseCall& c = p_.calls[n];
+  const Reorder turn = turn_in(p_, n, g);
+  to.is_turned |= !turn.is_same();
   if (!p_.is_known_at(c.materialized_reads, g)) to.at = n;
   p_.groups.by_node[n.v] = g;
   to.nodes.push_back(n);
   to.calls += c.through;
   for (const ValueId v : c.materialized_reads) add_once(to.reads, v);
   for (const ValueId v : c.reordered_reads) add_once(to.reordered_reads, v);
+  if (c.elements == to.elements) {
+    for (const auto& [v, read] : c.orders)
+      if (const std::optional<Reorder> order = turn.then(read)) to.orders.emplace(v, *order);
+    if (c.kind == FuseCall::Kind::elementwise) add_results(n, turn, to);
+  }
   to.last_kernel = c.kernels_before;
   if (c.kind == FuseCall::Kind::fold) to.forms.push_back(*fold_form_of(p_.graph, n));
 }
@@ -90,8 +105,7 @@ int32_t Grouper::best_group(NodeId n) const {
   std::vector<int32_t> candidates;
   const auto consider = [&](int32_t g) {
     g = p_.groups.find(g);
-    if (is_fusible(g) && std::ranges::find(candidates, g) == candidates.end())
-      candidates.push_back(g);
+    if (is_open(g) && std::ranges::find(candidates, g) == candidates.end()) candidates.push_back(g);
   };
   for (const ValueId v : p_.calls[n].materialized_reads) {
     consider(p_.group_of(v));
@@ -116,11 +130,12 @@ int32_t Grouper::best_group(NodeId n) const {
 int64_t Grouper::saved_bytes(NodeId n, int32_t g) const {
   const FuseCall& c = p_.calls[n];
   const FuseGroup& to = p_.groups.all[g];
+  const Reorder turn = turn_in(p_, n, g);
   int64_t saved = 0;
   for (const ValueId v : c.materialized_reads) {
     const bool made = p_.group_of(v) == g;
     if (!made && !contains(to.reads, v)) continue;
-    if (contains(c.reordered_reads, v) || contains(to.reordered_reads, v)) continue;
+    if (!reads_as_group(p_, n, g, turn, v)) continue;
     saved += std::min(bytes_of(p_.graph, v), c.elements * size_of(p_.graph.type(v).dtype));
     if (made && !p_.calls.returned[v.v] && p_.graph.use_count(v) == 1)
       saved += bytes_of(p_.graph, v);
@@ -131,7 +146,7 @@ int64_t Grouper::saved_bytes(NodeId n, int32_t g) const {
 void Grouper::pull_producers(NodeId n) {
   for (const ValueId v : p_.calls[n].materialized_reads) {
     const int32_t g = p_.groups.of(n), from = p_.group_of(v);
-    if (is_fusible(from) && from != g && may_merge(p_, from, g)) merge(from, g);
+    if (is_open(from) && from != g && may_merge(p_, from, g)) merge(from, g);
   }
 }
 
@@ -146,6 +161,7 @@ void Grouper::merge(int32_t from, int32_t to) {
   b.calls += a.calls;
   for (const ValueId v : a.reads) add_once(b.reads, v);
   for (const ValueId v : a.reordered_reads) add_once(b.reordered_reads, v);
+  if (a.elements == b.elements) b.orders.insert(a.orders.begin(), a.orders.end());
   b.readers.insert(b.readers.end(), a.readers.begin(), a.readers.end());
   b.forms.insert(b.forms.end(), a.forms.begin(), a.forms.end());
   b.first_kernel = std::min(a.first_kernel, b.first_kernel);

@@ -18,7 +18,9 @@ struct FuseGroup {
   std::vector<FoldForm> forms;
   std::vector<ValueId> reads;            // materialized, each once
   std::vector<ValueId> reordered_reads;  // those that some call reads in another order
-  std::vector<int32_t> readers;          // groups that read it; may repeat
+  ReadOrders orders;  // where its elements' values lie in what it reads and makes, if that is known
+  bool is_turned = false;  // some of its calls are computed in another order than the first one
+  std::vector<int32_t> readers;  // groups that read it; may repeat
   int64_t first_kernel = 0, last_kernel = 0;
   int32_t merged_into = -1;
 };
@@ -37,6 +39,10 @@ struct FuseGroups {
   int32_t of(const Graph& graph, ValueId v) const {
     const NodeId d = graph.value(v).def;
     return d.valid() ? of(d) : -1;
+  }
+  // Whether other calls may join the group.
+  bool is_open(const FuseCalls& calls, int32_t g) const {
+    return g >= 0 && calls[all[g].nodes[0]].has_open_group();
   }
   // Whether the group becomes a `fused` call.
   bool is_fusible(const FuseCalls& calls, int32_t g) const {

@@ -27,6 +27,18 @@ bool are_few(const FuseGrouping& p, size_t nodes, size_t calls, size_t buffers) 
          buffers <= static_cast<size_t>(p.costs.max_streams);
 }
 
+// Whether what the call reads in the group's order, though it lies in the call's, stays in a cache.
+// No fold may join the group behind it: those that read the results would be kernels of their own.
+bool may_turn(const FuseGrouping& p, NodeId n, int32_t g, const Reorder& turn) {
+  const auto is_folded = [&](NodeId m) { return p.calls[m].is_folded; };
+  if (is_folded(n) || std::ranges::any_of(p.groups.all[g].nodes, is_folded)) return false;
+  int64_t bytes = 0;
+  for (const auto& [v, read] : p.calls[n].orders)
+    if (!p.groups.all[g].orders.contains(v) && turn.then(read) != Reorder(p.calls[n].elements))
+      bytes += bytes_of(p.graph, ValueId{v});
+  return bytes <= p.costs.row_bytes;
+}
+
 // Whether only g reads the values of `from`, and may recompute them for each of its elements.
 bool is_small_part(const FuseGrouping& p, int32_t from, int32_t g) {
   const FuseGroup &part = p.groups.all[from], &whole = p.groups.all[g];
@@ -49,6 +61,30 @@ bool FuseGrouping::is_known_at(const std::vector<ValueId>& values, int32_t g) co
   });
 }
 
+Reorder turn_in(const FuseGrouping& p, NodeId n, int32_t g) {
+  const FuseCall& c = p.calls[n];
+  const FuseGroup& group = p.groups.all[g];
+  std::optional<Reorder> out;
+  if (c.elements == group.elements && group.forms.empty())
+    for (const auto& [v, read] : c.orders) {
+      const auto known = group.orders.find(v);
+      if (known == group.orders.end()) continue;
+      const std::optional<Reorder> turn = known->second.then(read.inverse());
+      if (turn && (!out || turn->is_same())) out = turn;
+    }
+  return out.value_or(Reorder(c.elements));
+}
+
+bool reads_as_group(const FuseGrouping& p, NodeId n, int32_t g, const Reorder& turn, ValueId v) {
+  const FuseCall& c = p.calls[n];
+  const FuseGroup& group = p.groups.all[g];
+  const auto read = c.orders.find(v.v);
+  const auto known = group.orders.find(v.v);
+  if (read != c.orders.end() && known != group.orders.end() && c.elements == group.elements)
+    return turn.then(read->second) == known->second;
+  return !contains(c.reordered_reads, v) && !contains(group.reordered_reads, v);
+}
+
 bool may_join(const FuseGrouping& p, NodeId n, int32_t g) {
   const FuseGroup& group = p.groups.all[g];
   const FuseCall& c = p.calls[n];
@@ -56,15 +92,18 @@ bool may_join(const FuseGrouping& p, NodeId n, int32_t g) {
   for (const ValueId v : c.materialized_reads) buffers += p.group_of(v) != g;
   if (!are_few(p, group.nodes.size() + 1, group.calls + c.through, buffers)) return false;
   if (c.kernels_before - group.first_kernel > max_kernel_distance) return false;
-  for (const ValueId v : c.reordered_reads)
-    if (p.group_of(v) == g) return false;
+  const Reorder turn = turn_in(p, n, g);
+  for (const ValueId v : c.materialized_reads)
+    if (p.group_of(v) == g && !reads_as_group(p, n, g, turn, v)) return false;
+  if (group.is_turned && c.kind == FuseCall::Kind::fold) return false;
+  if (!turn.is_same() && !may_turn(p, n, g, turn)) return false;
   if (!fits_rows(p.graph, p.calls, p.costs, n, group)) return false;
   return p.is_known_at(c.materialized_reads, g) ? !is_too_early(p, n, g) : !is_read(p, g);
 }
 
 bool may_merge(const FuseGrouping& p, int32_t from, int32_t g) {
   const FuseGroup &a = p.groups.all[from], &b = p.groups.all[g];
-  if (a.elements == 0 || b.elements == 0) return false;
+  if (a.elements == 0 || b.elements == 0 || a.is_turned || b.is_turned) return false;
   for (const ValueId v : b.reordered_reads)
     if (p.group_of(v) == from) return false;
   if (!are_few(p, a.nodes.size() + b.nodes.size(), a.calls + b.calls,

@@ -17,6 +17,13 @@ struct FuseGrouping {
   bool is_known_at(const std::vector<ValueId>& values, int32_t g) const;
 };
 
+// In which order the call would be computed in the group: from the group's number of an element to
+// its own. Its own, unless it shares nothing with the group in that order.
+Reorder turn_in(const FuseGrouping& grouping, NodeId n, int32_t g);
+// Whether the call, computed in this order, reads the value where the group reads or makes it.
+bool reads_as_group(const FuseGrouping& grouping, NodeId n, int32_t g, const Reorder& turn,
+                    ValueId v);
+
 bool may_join(const FuseGrouping& grouping, NodeId n, int32_t g);
 
 // `from`, which g reads, then runs where g does, so that nobody may read it before.

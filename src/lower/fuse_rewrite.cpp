@@ -68,7 +68,7 @@ class Rewriter {
     // The old calls stay until all groups are written.
     for (const int32_t group : by_position(calls_, groups_)) {
       const FuseBody body = body_of(g_, calls_, groups_, group);
-      if (body.kernels < 2 || body.results.empty()) continue;
+      if (!is_worth_fusing(body)) continue;
       CLEAVE_CHECK(write(groups_.all[group], body));
     }
     std::vector<std::string> names;

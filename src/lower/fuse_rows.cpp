@@ -44,7 +44,7 @@ bool leads_to(const Graph& g, const FuseCalls& calls, NodeId n, int64_t elements
     for (uint32_t k = 0; k < node.output_count; ++k)
       for (const Use& u : g.uses(node.out(k))) {
         const FuseCall& reader = calls[u.node];
-        if (!reader.is_fusible()) continue;
+        if (!reader.has_open_group()) continue;
         if (reader.elements == elements && reader.kind != FuseCall::Kind::view) return true;
         if (std::ranges::find(next, u.node) == next.end()) next.push_back(u.node);
       }

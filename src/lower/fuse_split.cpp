@@ -24,8 +24,7 @@ class Splitter {
 
   bool is_kernel(int32_t group) const {
     const FuseBody body = body_of(g_, calls_, groups_, group);
-    return body.kernels < 2 || body.results.empty() ||
-           check_group(g_, body.nodes, body.results).ok();
+    return !is_worth_fusing(body) || check_group(g_, body.nodes, body.results).ok();
   }
 
  private:

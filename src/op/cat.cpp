@@ -226,8 +226,10 @@ OpDef cat() {
       .reference = reference_cat,
       .decompose = Absent{"primitive: copies into parts"},
       .grad = grad_cat,
-      .lower = loop::kernel(
-          {lower_cat, loop::ElementwiseRule{choose_part, true}, is_choice, nullptr, parts_of_cat}),
+      .lower = loop::kernel({.build = lower_cat,
+                             .elementwise = loop::ElementwiseRule{choose_part, true},
+                             .is_elementwise = is_choice,
+                             .parts = parts_of_cat}),
       .cost = cost_per_result(0),
       .samples =
           [] {

@@ -41,6 +41,17 @@ std::vector<Sample> samples() {
                                         {"%t = permute(%a; dims=[1,0,2])",
                                          "%v = view(%t; size=[12,5])", "%r = sin(%v)"},
                                         "%r")),
+      // One operand in two orders, in tiles.
+      call({f32({20, 41})}, graph_text("%a: input f32[20,41]",
+                                       {"%b = tanh(%a)", "%t = permute(%a; dims=[1,0])",
+                                        "%v = view(%t; size=[820])", "%r = sin(%v)"},
+                                       "%b, %r")),
+      // What a call with loops of its own reads.
+      call({i64({9}).range(-4, 4), f32({3, 9})},
+           graph_text("%i: input i64[9], %x: input f32[3,9]",
+                      {"%z = full(size=[4,3], fill_value=1.5)", "%t = permute(%x; dims=[1,0])",
+                       "%c = cos(%t)", "%y = index_put(%z, [%i], %c; accumulate=true)"},
+                      "%y")),
       // A row sum that another row reads: no single kernel is possible.
       call({f32({6, 6})}, graph_text("%a: input f32[6,6]",
                                      {"%m = sum(%a; dim=[1], keepdim=true)",

@@ -261,6 +261,15 @@ void lower_put(loop::KernelBuilder& k, const OpView& op) {
   write_in_order(k, w);
 }
 
+// Values that repeat are read several times.
+int streamed_by_put(const OpView& op) {
+  if (is_mask_put(op)) return -1;
+  const OrderedWrites w =
+      sizes_of_put(op, plan_index(op, op.in_type(0).rank(), broadcast_rank_of(op)));
+  const bool once = op.in_type(2).numel() == Dim(numel_of(w.columns) * numel_of(w.steps));
+  return once ? op.flat(2) : -1;
+}
+
 // An absent item of a list.
 SampleTensor absent() { return SampleTensor(Type::none()).range(0, 1); }
 
@@ -400,6 +409,7 @@ OpDef index_put() {
       .grad = grad_put,
       .lower = loop::kernel({.build = lower_put,
                              .starts_as = [](const OpView& op) { return is_mask_put(op) ? -1 : 0; },
+                             .streamed = streamed_by_put,
                              .scratch = scratch_of_put}),
       .cost = cost_per_result(1),
       .samples = put_samples,

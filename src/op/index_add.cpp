@@ -211,8 +211,10 @@ CLEAVE_OPS(index_add) {
       .reference = reference,
       .decompose = Absent{"a primitive of data movement"},
       .grad = grad,
-      .lower = loop::kernel(
-          {.build = lower, .starts_as = [](const OpView&) { return at_self; }, .scratch = scratch}),
+      .lower = loop::kernel({.build = lower,
+                             .starts_as = [](const OpView&) { return at_self; },
+                             .streamed = [](const OpView&) { return at_source; },
+                             .scratch = scratch}),
       .cost = cost_per_result(1),
       .samples = samples,
       .rejects = rejects,

@@ -64,10 +64,11 @@ void write_by_step(KernelBuilder& k, const OrderedWrites& w) {
     const Piece piece = piece_of(i.back(), width, w.block);
     k.loops(w.steps, [&](const Exprs& step) {
       const auto columns = [&](const auto& body) {
-        k.loop(piece.count, [&](const Expr& c) { body(column_at(w, i, piece.begin + c)); });
+        k.each(piece.count, [&](const Expr& c) { body(column_at(w, i, piece.begin + c)); });
       };
       if (w.key_reads_column)
-        return columns([&](const Exprs& column) {
+        return k.loop(piece.count, [&](const Expr& c) {
+          const Exprs column = column_at(w, i, piece.begin + c);
           const Exprs key = w.key(column, step);
           hot.choose(
               k, key, column, [&] { hot.add(k, key, column, step); },

@@ -205,6 +205,8 @@ void lower(loop::KernelBuilder& k, const OpView& op) {
   write_in_order(k, w);
 }
 
+int streamed(const OpView& op) { return op.has(2) && !folds(op) ? 2 : -1; }
+
 CostFn cost(int64_t flops) {
   return [flops](const OpView& op) {
     return Cost{flops * numel_hint(op, op.in_type(1)), bytes_moved(op)};
@@ -320,7 +322,8 @@ OpDef scatter() {
       .reference = reference,
       .decompose = Absent{"a primitive of data movement"},
       .grad = grad,
-      .lower = loop::kernel({.build = lower, .starts_as = start, .scratch = scratch}),
+      .lower = loop::kernel(
+          {.build = lower, .starts_as = start, .streamed = streamed, .scratch = scratch}),
       .cost = cost(0),
       .samples = scatter_samples,
       .rejects = scatter_rejects,
@@ -356,7 +359,8 @@ OpDef scatter_add() {
       .reference = reference,
       .decompose = Absent{"a primitive of data movement"},
       .grad = grad,
-      .lower = loop::kernel({.build = lower, .starts_as = start, .scratch = scratch}),
+      .lower = loop::kernel(
+          {.build = lower, .starts_as = start, .streamed = streamed, .scratch = scratch}),
       .cost = cost(1),
       .samples = samples,
       .rejects = [] { return rejects("scatter_add"); },

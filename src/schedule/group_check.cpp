@@ -4,6 +4,7 @@
 
 #include "loop/lower_rule.h"
 #include "schedule/group_reads.h"
+#include "schedule/own_loops.h"
 
 namespace cleave {
 
@@ -18,6 +19,7 @@ class Checker {
 
   Status run(const std::vector<ValueId>& results) {
     CLEAVE_CHECK(check_rules());
+    if (plan_.mode == GroupMode::own_loops) return {};
     if (folded_.empty()) return {};
     return reads_.walk(results, [&](const GroupReads::Read& r) { return read(r); });
   }
@@ -37,7 +39,7 @@ class Checker {
       const bool is_fold = std::holds_alternative<ReductionRule>(form);
       if (rule && !rule->in_range)
         return wrong("has loops of its own, or reads what it may not use", node.out(0));
-      if (!rule && !is_fold && !std::holds_alternative<ViewRule>(form))
+      if (!rule && !is_fold && !std::holds_alternative<ViewRule>(form) && !own_loops(graph_, n))
         return wrong("is no call that can be computed in place", node.out(0));
       if (std::holds_alternative<ViewRule>(form) &&
           graph_.type(node.inputs[0]).dtype != graph_.type(node.out(0)).dtype)

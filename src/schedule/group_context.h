@@ -42,7 +42,7 @@ struct GroupContext {
   // element per row.
   loop::Exprs index_of(const loop::Expr& number, ValueId v);
   loop::Exprs index_at(const FrameElement& at, ValueId v) {
-    return index_of(is_full(v) ? at.number : at.row, v);
+    return index_of(is_full(v) ? plan.number_in(math(), v, at.number) : at.row, v);
   }
   // is_last: the pass doesn't read the element afterwards.
   void store(const loop::Bound& to, const loop::Exprs& index, loop::Expr value,

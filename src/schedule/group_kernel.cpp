@@ -22,11 +22,12 @@ GroupCode write_group(const Graph& graph, const std::vector<NodeId>& nodes,
     case GroupMode::columns: write_columns(c, make_partial); break;
     case GroupMode::lanes: write_lanes(c); break;
     case GroupMode::chunks: write_chunks(c, make_partial); break;
+    case GroupMode::own_loops: write_own_loops(c, make_partial); break;
   }
   GroupCode out;
   out.streams = c.values.streams();
   const bool by_rows = plan.mode == GroupMode::rows || plan.mode == GroupMode::rows_and_columns;
-  if (by_rows || plan.folds.empty()) out.in_place = c.accesses.in_place(kernel);
+  if (by_rows || plan.mode == GroupMode::plain) out.in_place = c.accesses.in_place(kernel);
   return out;
 }
 

@@ -18,6 +18,8 @@
 //   chunks    few results of long folds: chunks of the elements, then a loop over the chunks
 //   plain     no folds: parallel over all dims except the last ones that every operand traverses as
 //             one
+//   own loops those of the last call, which adds rows at positions that it reads: what the other
+//             calls compute for it is computed there (the gradient of a gather)
 //
 // The mode follows from the folds (group_plan.h), which must agree on the rows.
 #pragma once

@@ -1,8 +1,13 @@
 // plain: no folds. Parallel over all dims except the last ones that every operand and result
-// traverses as one.
+// traverses as one; or over tiles of the last dim and of one that crosses it:
+//
+//   y[i,j] = x[j,i]     for tiles { for i in 16 { for j in 16 { y[i,j] = x[j,i] } } }
+//
+// so that each line of memory is used while it is in the first-level cache.
 #include <algorithm>
 
 #include "schedule/group_results.h"
+#include "schedule/group_traversal.h"
 #include "schedule/group_writers.h"
 
 namespace cleave {
@@ -11,120 +16,71 @@ using namespace cleave::loop;
 
 namespace {
 
-// Whether all of these indices traverse dim d and the next outer dim of more than one element as
-// one.
-bool joins(IndexMath& math, const std::vector<LinearIndex>& forms, const Exprs& vars,
-           const std::vector<int64_t>& shape, size_t d) {
-  if (shape[d] == 1) return true;
-  size_t before = d;
-  while (before-- > 0)
-    if (shape[before] != 1) break;
-  if (before == ~size_t{0}) return true;
-  const int32_t outer = math.atom_of(vars[before]), inner = math.atom_of(vars[d]);
-  return std::all_of(forms.begin(), forms.end(), [&](const LinearIndex& x) {
-    return x.factor_of(outer) == x.factor_of(inner) * shape[d] &&
-           !math.is_nested(x, vars[before]->id()) && !math.is_nested(x, vars[d]->id());
+// Tiles of a dim, of one vector at most, as equal as can be: 20 elements are 10 and 10.
+struct Sides {
+  int64_t extent, count = (extent - 1) / reduce_lanes + 1, size = (extent - 1) / count + 1;
+
+  Expr from(const Expr& first) const {
+    return extent % size == 0 ? Expr(size) : binary(Op::min, Expr(extent) - first, Expr(size));
+  }
+};
+
+// The shape of the results whose order the loops follow.
+std::vector<int64_t> shape_of(const GroupContext& c) {
+  const auto leads = [&](const GroupResult& r) { return !c.plan.orders.contains(r.value.v); };
+  const ValueId v = std::ranges::find_if(c.calls.results, leads)->value;
+  return static_shape(c.calls.graph.type(v));
+}
+
+void write_element(GroupContext& c, const Exprs& vars, const Expr& number) {
+  const OpenScope scope(c, vars);
+  store_all(c, results_of(c, c.numbered(number), std::nullopt));
+}
+
+void write_tiles(GroupContext& c, const std::vector<int64_t>& shape, size_t crossed) {
+  const size_t last = shape.size() - 1;
+  const Sides rows{shape[crossed]}, columns{shape[last]};
+  std::vector<int64_t> outer = shape;
+  outer[crossed] = rows.count, outer[last] = columns.count;
+  c.builder.parallel(outer, [&](const Exprs& p) {
+    const OpenScope scope(c, p);
+    Exprs at;
+    for (size_t d = 0; d < p.size(); ++d) at.push_back(c.declared(p[d], outer[d]));
+    // Only the sum with an element of the tile is read, and is in range.
+    const auto first = [&](const Expr& number, const Sides& s) {
+      return c.let(number * Expr(s.size), "first", s.extent - s.size + 1);
+    };
+    const Expr row = first(at[crossed], rows), column = first(at[last], columns);
+    c.builder.loop(rows.from(row), [&](const Expr& i) {
+      const OpenScope line(c, {i});
+      at[crossed] = row + c.declared(i, rows.size);
+      c.builder.each(columns.from(column), [&](const Expr& j) {
+        at[last] = column + c.declared(j, columns.size);
+        write_element(c, {j}, c.math().dot(at, row_major(shape)));
+      });
+    });
   });
-}
-
-// Whether it is more than index arithmetic.
-bool computes(const Expr& e) {
-  return e->op == Op::load || e->op == Op::cast || e->op == Op::round_to || e->op == Op::philox ||
-         std::ranges::any_of(e->args, computes);
-}
-
-// Collects the outermost index expressions.
-void collect(const Expr& e, Exprs& out) {
-  if (e.type() == DType::i64 && !computes(e)) {
-    out.push_back(e);
-    return;
-  }
-  for (const Expr& a : e->args) collect(a, out);
-}
-
-void collect(const Stmt& s, Exprs& out) {
-  if (const auto* l = std::get_if<Let>(&s.node)) collect(l->value, out);
-  if (const auto* c = std::get_if<Check>(&s.node)) {
-    collect(c->condition, out);
-    collect(c->value, out);
-  }
-  if (const auto* st = std::get_if<Store>(&s.node)) {
-    collect(st->index, out);
-    collect(st->value, out);
-  }
-  if (const auto* r = std::get_if<Reduce>(&s.node)) {
-    for (const Stmt& b : r->body) collect(b, out);
-    for (const Fold& f : r->folds) collect(f.value, out);
-  }
-  if (const auto* f = std::get_if<For>(&s.node))
-    for (const Stmt& b : f->body) collect(b, out);
-  if (const auto* i = std::get_if<If>(&s.node))
-    for (const Stmt& b : i->then) collect(b, out);
-}
-
-// The number of last dims that every operand and result traverses as one.
-size_t inner_dims(const GroupCalls& calls, const std::vector<int64_t>& shape) {
-  // Computes the values once into a scratch kernel, with a variable for each dim.
-  Kernel nothing;
-  KernelSheet sheet(nothing);
-  AccessLog accesses;
-  GroupValues probe(calls.graph, calls.nodes, sheet, accesses);
-  for (const auto& [v, at] : calls.operands) probe.sources().bind(v, at);
-  Exprs vars;
-  std::vector<int64_t> steps(shape.size());
-  int64_t step = 1;
-  for (size_t d = shape.size(); d-- > 0; step *= shape[d]) steps[d] = step;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    vars.push_back(shape[d] == 1 ? Expr(0) : make_var(sheet.next_var++, "d", DType::i64));
-    if (shape[d] != 1) probe.math().declare(vars.back(), shape[d]);
-  }
-  Exprs used;
-  for (const Expr& v : vars)
-    if (v->op == Op::var) used.push_back(v);
-  probe.scopes().open(used);
-  const Expr number = probe.math().dot(vars, steps);
-  Exprs uses;
-  for (const GroupResult& r : calls.results) {
-    const Exprs index = probe.math().delinearise(number, static_shape(calls.graph.type(r.value)));
-    uses.push_back(address_of(probe.math(), r.at.layout, index));
-    collect(probe.value(r.value, index), uses);
-  }
-  for (const Stmt& s : nothing.body) collect(s, uses);
-  probe.scopes().close();
-  std::vector<LinearIndex> forms;
-  for (const Expr& e : uses) forms.push_back(probe.math().linear(e));
-  size_t inner = shape.size();
-  for (size_t d = shape.size(); d-- > 1;) {
-    if (joins(probe.math(), forms, vars, shape, d)) continue;
-    inner = shape.size() - d;
-    break;
-  }
-  // A short innermost loop would be slow, so its index is computed by division instead.
-  return inner;
 }
 
 }  // namespace
 
 void write_plain(GroupContext& c) {
-  const std::vector<int64_t> shape = static_shape(c.calls.graph.type(c.calls.results[0].value));
+  const std::vector<int64_t> shape = shape_of(c);
   if (numel_of(shape) == 0) return;
-  const size_t inner = inner_dims(c.calls, shape);
-  const auto split = shape.end() - static_cast<std::ptrdiff_t>(inner);
-  const std::vector<int64_t> outer(shape.begin(), split), last(split, shape.end());
-  const int64_t rows = numel_of(outer), columns = numel_of(last);
-  const auto body = [&](const Exprs& vars, const Expr& number) {
-    const OpenScope scope(c, vars);
-    store_all(c, results_of(c, c.numbered(number), std::nullopt));
-  };
+  const Traversal traversal = Traversal::of(c.calls, c.plan, shape);
+  if (traversal.crossed) return write_tiles(c, shape, *traversal.crossed);
+  const auto split = shape.end() - static_cast<std::ptrdiff_t>(traversal.inner_dims);
+  const int64_t rows = numel_of({shape.begin(), split}), columns = numel_of({split, shape.end()});
   if (rows == 1)
-    return c.builder.parallel(
-        {columns}, [&](const Exprs& j) { body(j, c.math().simplify(c.declared(j[0], columns))); });
+    return c.builder.parallel({columns}, [&](const Exprs& j) {
+      write_element(c, j, c.math().simplify(c.declared(j[0], columns)));
+    });
   c.builder.parallel({rows}, [&](const Exprs& p) {
     const OpenScope scope(c, p);
     c.declared(p[0], rows);
     c.builder.each(Expr(columns), [&](const Expr& j) {
       c.declared(j, columns);
-      body({j}, c.math().dot({p[0], j}, {columns, 1}));
+      write_element(c, {j}, c.math().dot({p[0], j}, {columns, 1}));
     });
   });
 }

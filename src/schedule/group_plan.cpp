@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "loop/lower_rule.h"
+#include "schedule/own_loops.h"
 
 namespace cleave {
 
@@ -47,6 +48,17 @@ const FoldCall* GroupPlan::fold_of(ValueId result) const {
   return nullptr;
 }
 
+Expr GroupPlan::number_in(IndexMath& math, ValueId v, const Expr& number) const {
+  const auto order = orders.find(v.v);
+  if (order == orders.end()) return number;
+  std::vector<int64_t> extents, weights;
+  for (const Reorder::Digit& d : order->second.digits()) {
+    extents.push_back(d.extent);
+    weights.push_back(d.to);
+  }
+  return math.dot(math.delinearise(number, extents), weights);
+}
+
 bool GroupPlan::is_full(const Graph& graph, ValueId v) const {
   return numel_of(static_shape(graph.type(v))) == frame.rows() * frame.row_elements();
 }
@@ -80,6 +92,26 @@ std::vector<FoldCall> folds_of(const Graph& graph, const std::vector<NodeId>& no
   return out;
 }
 
+// Others than the last call's loops would have to run before or after them.
+Status check_own_loops(const Graph& graph, const std::vector<NodeId>& nodes,
+                       const std::vector<ValueId>& results) {
+  const Node& last = graph.node(nodes.back());
+  const auto wrong = [&](const char* why) {
+    return bug("lower: %{}: {}", graph.name(last.out(0)), why);
+  };
+  const KernelRule* rule = own_loops(graph, nodes.back());
+  if (!rule || results.size() != 1 || results[0] != last.out(0))
+    return wrong("is no call behind the one with loops of its own");
+  for (const NodeId n : nodes)
+    if (n != nodes.back() && (own_loops(graph, n) || fold_form_of(graph, n)))
+      return wrong("reads what has loops too");
+  const int start = start_of(*rule, graph.view(nodes.back()));
+  if (start < 0) return {};
+  const NodeId begun = graph.value(last.inputs[static_cast<size_t>(start)]).def;
+  if (std::ranges::find(nodes, begun) == nodes.end()) return wrong("starts as what is in memory");
+  return {};
+}
+
 Frame frame_of(const FoldCall& f) {
   return Frame::of(f.form, f.form.kind == Kind::columns && !f.in_rows);
 }
@@ -106,12 +138,18 @@ Result<GroupPlan> GroupPlan::make(const Graph& graph, const std::vector<NodeId>&
     for (uint32_t k = 0; k < node.output_count; ++k) out.pass_[node.out(k).v] = pass;
     out.last_pass = std::max(out.last_pass, pass);
   }
+  if (out.folds.empty() && results.empty()) return bug("lower: a kernel without results");
+  if (std::ranges::any_of(nodes, [&](NodeId n) { return own_loops(graph, n) != nullptr; })) {
+    CLEAVE_CHECK(check_own_loops(graph, nodes, results));
+    out.mode = GroupMode::own_loops;
+    return out;
+  }
   if (out.folds.empty()) {
-    if (results.empty()) return bug("lower: a kernel without results");
     const int64_t n = numel_of(static_shape(graph.type(results[0])));
     out.frame.parts = {{1, true}, {n, false}};
     for (const ValueId v : results)
       if (!out.is_full(graph, v)) return wrong("another number of elements", v);
+    out.orders = order_results(graph, nodes, results);
     return out;
   }
   out.frame = frame_of(out.folds[0]);

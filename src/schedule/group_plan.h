@@ -5,7 +5,9 @@
 #include <unordered_map>
 
 #include "ir/graph.h"
+#include "loop/index_math.h"
 #include "schedule/fold_form.h"
+#include "schedule/group_orders.h"
 
 namespace cleave {
 
@@ -36,15 +38,17 @@ struct FoldCall {
   bool in_rows = true;  // its result is complete in the row; else it is folded in parts or chunks
 };
 
-enum class GroupMode : uint8_t { plain, rows, rows_and_columns, columns, lanes, chunks };
+enum class GroupMode : uint8_t { plain, rows, rows_and_columns, columns, lanes, chunks, own_loops };
 
 struct GroupPlan {
   GroupMode mode = GroupMode::plain;
   std::vector<FoldCall> folds;
-  Frame frame;           // one row if plain
+  Frame frame;           // one row if plain or own loops
   size_t last_pass = 0;  // 0 if there is one pass
+  GroupOrders orders;    // of plain
 
-  // `nodes` are in the graph's order, and all elementwise, views or reductions. Fails (bug), with
+  // `nodes` are in the graph's order, and all elementwise, views or reductions; the last one may
+  // write its own loops. Fails (bug), with
   // the reason, if they can't be one kernel.
   static Result<GroupPlan> make(const Graph& graph, const std::vector<NodeId>& nodes,
                                 const std::vector<ValueId>& results);
@@ -52,6 +56,8 @@ struct GroupPlan {
   // The first pass in which the value can be computed.
   size_t pass_of(ValueId v) const;
   const FoldCall* fold_of(ValueId result) const;
+  // The number of the value's element at the element of the frame with this number.
+  loop::Expr number_in(loop::IndexMath& math, ValueId v, const loop::Expr& number) const;
   // Whether it has one element per element of the frame; else it has one per row.
   bool is_full(const Graph& graph, ValueId v) const;
 

@@ -10,5 +10,6 @@ void write_rows_and_columns(GroupContext& c, const MakePartial& make_partial);
 void write_columns(GroupContext& c, const MakePartial& make_partial);
 void write_lanes(GroupContext& c);
 void write_chunks(GroupContext& c, const MakePartial& make_partial);
+void write_own_loops(GroupContext& c, const MakePartial& make_partial);
 
 }  // namespace cleave

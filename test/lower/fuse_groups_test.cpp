@@ -61,9 +61,16 @@ TEST(FuseGroups, rows_of_other_lengths_stay_apart) {
             (Groups{"a", "b"}));
 }
 
-TEST(FuseGroups, another_order_of_elements_stays_apart) {
+TEST(FuseGroups, another_order_of_the_elements_comes_along) {
   EXPECT_EQ(groups_of("graph @g(%x: input f32[64,64]) {\n"
                       "  %a = sin(%x)\n  %t = permute(%a; dims=[1,0])\n  %b = exp(%t)\n"
+                      "  return %a, %b\n}\n"),
+            Groups{"a b"});
+}
+
+TEST(FuseGroups, two_orders_of_the_same_elements_stay_apart) {
+  EXPECT_EQ(groups_of("graph @g(%x: input f32[64,64]) {\n"
+                      "  %a = sin(%x)\n  %t = permute(%a; dims=[1,0])\n  %b = mul(%t, %x)\n"
                       "  return %a, %b\n}\n"),
             (Groups{"a", "b"}));
 }

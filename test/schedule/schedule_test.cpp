@@ -54,6 +54,16 @@ TEST(Schedule, what_has_no_form_in_lanes_runs_one_by_one) {
             "for j in 96 independent by 16 {");
 }
 
+// The lines of a tile's side stay in the cache until the tile is done.
+TEST(Schedule, one_vector_may_reach_lines_far_apart) {
+  const std::string far = "%y[p*100 + j] = %x[p + j*64]";
+  EXPECT_EQ(row_of("for j in 16 independent", far), "for j in 16 independent by 16 {");
+  EXPECT_EQ(row_of("for j in min(16, 100 - p) independent", far),
+            "for j in min(16, 100 - p) independent by 16 tail {");
+  EXPECT_EQ(row_of("for j in 17 independent", far), "for j in 17 independent {");
+  EXPECT_EQ(row_of("for j in 16", far), "for j in 16 {");
+}
+
 TEST(Schedule, columns_run_64_at_once) {
   const std::string sums =
       "fold over r in 9 {\n        s = sum of %x[r*64 + c]\n      }\n      %y[p*64 + c] = s";

@@ -10,7 +10,7 @@
 namespace cleave::schedule {
 namespace {
 
-std::string row_scheduled(const std::string& loop) {
+std::string text_of(const std::string& loop) {
   const std::string text =
       "kernel %y(%x: f32[65536] read, %w: f32[65536] read, %y: f32[65536] write) {\n"
       "  for p in 8 parallel {\n    let first = p*8192\n" +
@@ -19,8 +19,8 @@ std::string row_scheduled(const std::string& loop) {
 }
 
 std::string of_fold(const std::string& index) {
-  return row_scheduled("    fold over r in 8192 {\n      s = sum of %x[first + r]*%w[" + index +
-                       "]\n    }\n    %y[p] = s\n");
+  return text_of("    fold over r in 8192 {\n      s = sum of %x[first + r]*%w[" + index +
+                 "]\n    }\n    %y[p] = s\n");
 }
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
@@ -52,7 +52,7 @@ TEST(WholeVectors, leave_loops_whose_vectors_begin_elsewhere) {
                          "t"))));
   EXPECT_FALSE(has(parallel, "bit_and")) << parallel;
   const std::string columns =
-      row_scheduled("    for c in 64 lanes {\n      %y[first + c] = %x[truncdiv(c, 16)]\n    }\n");
+      text_of("    for c in 64 lanes {\n      %y[first + c] = %x[truncdiv(c, 16)]\n    }\n");
   EXPECT_FALSE(has(columns, "bit_and")) << columns;
 }
 
