@@ -18,8 +18,7 @@ inline std::vector<Target> levels() {
 
 // A target of another architecture.
 inline Target foreign_target() {
-  return {Target::here().set == InstructionSet::neon ? InstructionSet::avx2
-                                                     : InstructionSet::neon};
+  return {Target::here().set == InstructionSet::neon ? InstructionSet::avx2 : InstructionSet::neon};
 }
 
 // All that this machine can run, the portable one first; as it is (native) last.

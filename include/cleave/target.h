@@ -29,8 +29,8 @@
 
 namespace cleave {
 
-// The instruction sets that some kernels are compiled for separately: that of aarch64, then those of
-// x86-64, each including all before it down to `plain`.
+// The instruction sets that some kernels are compiled for separately: that of aarch64, then those
+// of x86-64, each including all before it down to `plain`.
 enum class InstructionSet : uint8_t {
   neon,        // Advanced SIMD of every aarch64: 128 bits, fused multiply-add
   plain,       // of any processor

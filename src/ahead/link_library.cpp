@@ -83,7 +83,8 @@ Result<std::vector<std::byte>> link_library(const LibraryParts& parts) {
     objects.push_back(fmt::format("{}unit{}.o", folder, k));
     CLEAVE_CHECK(runtime::write_private_file(objects.back(), parts.objects[k]));
     if (!parts.own_symbols[k].empty())
-      CLEAVE_CHECK(run({runtime::objcopy_command(), "--keep-global-symbol=" + parts.own_symbols[k], objects.back()},
+      CLEAVE_CHECK(run({runtime::objcopy_command(), "--keep-global-symbol=" + parts.own_symbols[k],
+                        objects.back()},
                        "binutils"));
   }
   CLEAVE_CHECK(write(folder + "main.c", parts.c_text));
@@ -92,13 +93,14 @@ Result<std::vector<std::byte>> link_library(const LibraryParts& parts) {
   std::string exports = "{ global:";
   for (const std::string& symbol : parts.exported) exports += " " + symbol + ";";
   CLEAVE_CHECK(write(folder + "exports.map", exports + " local: *; };\n"));
-  CLEAVE_CHECK(run({runtime::cc_command(), "-c", "-std=gnu11", "-O1", "-fPIC", "-fvisibility=hidden", "-g0",
-                    "-Wa,-I," + inside->path(), "-o", folder + "main.o", folder + "main.c"},
-                   "gcc"));
+  CLEAVE_CHECK(
+      run({runtime::cc_command(), "-c", "-std=gnu11", "-O1", "-fPIC", "-fvisibility=hidden", "-g0",
+           "-Wa,-I," + inside->path(), "-o", folder + "main.o", folder + "main.c"},
+          "gcc"));
   // Libraries by their files: libc's own list would add the dynamic linker, whose one function that
   // is called every process has.
-  std::vector<std::string> link = {runtime::cc_command(), "-shared", "-nodefaultlibs",
-                                   "-o", folder + "library.so", folder + "main.o"};
+  std::vector<std::string> link = {runtime::cc_command(), "-shared",        "-nodefaultlibs", "-o",
+                                   folder + "library.so", folder + "main.o"};
   link.insert(link.end(), objects.begin(), objects.end());
   link.insert(link.end(),
               {archive, "-l:libstdc++.a", "-l:libgcc_eh.a", "-l:libgcc.a", "-l:libm.so.6",

@@ -12,11 +12,10 @@ struct Level {
   std::string_view text;
   InstructionSet set;
 };
-constexpr std::array levels = {Level{"x86-64-v2", InstructionSet::plain},
-                               Level{"x86-64-v3", InstructionSet::avx2},
-                               Level{"x86-64-v4", InstructionSet::avx512},
-                               Level{"x86-64-v4-bf16", InstructionSet::avx512bf16},
-                               Level{"aarch64", InstructionSet::neon}};
+constexpr std::array levels = {
+    Level{"x86-64-v2", InstructionSet::plain}, Level{"x86-64-v3", InstructionSet::avx2},
+    Level{"x86-64-v4", InstructionSet::avx512}, Level{"x86-64-v4-bf16", InstructionSet::avx512bf16},
+    Level{"aarch64", InstructionSet::neon}};
 
 std::string_view level_of(InstructionSet set) {
   return std::ranges::find(levels, set, &Level::set)->text;
@@ -41,8 +40,9 @@ Status check_runs_here(const Target& target) {
   if (target.runs_here()) return {};
   const InstructionSet here = Target::here().set;
   if (architecture_of(target.set) != architecture_of(here))
-    return unsupported("target {}: this machine is of {}; a program for it can be planned here, not "
-                       "run", target.text(), architecture_of(here));
+    return unsupported(
+        "target {}: this machine is of {}; a program for it can be planned here, not run",
+        target.text(), architecture_of(here));
   return unsupported(
       "target {}: this machine has no more than {}; a program for it can be planned and compiled "
       "here, not run",

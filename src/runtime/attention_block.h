@@ -76,9 +76,9 @@ struct AttentionKernel : AttentionSizes {
 // and f16.
 AttentionKernel attention_kernel(DType dtype, InstructionSet set);
 
-// The kernels of one instruction set; on another architecture they may not be called. These are tables of
-// data and not functions: code compiled for the set couldn't run on a processor without it, on
-// which a program for that set may still be planned.
+// The kernels of one instruction set; on another architecture they may not be called. These are
+// tables of data and not functions: code compiled for the set couldn't run on a processor without
+// it, on which a program for that set may still be planned.
 struct AttentionKernels {
   AttentionKernel f32, bf16, f16;
 };

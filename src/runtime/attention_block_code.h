@@ -18,8 +18,9 @@ consteval AttentionKernel attention_kernel_of() {
   if constexpr (has_code)
     return {sizes, forward_block<S>, backward_block<S>, sum_partial<S>};
   else
-    return {sizes, [](const AttentionSpec&, const AttentionForward&, const AttentionRange&,
-                      void*) { std::abort(); }};
+    return {sizes, [](const AttentionSpec&, const AttentionForward&, const AttentionRange&, void*) {
+              std::abort();
+            }};
 }
 
 consteval AttentionKernels all_kernels() {

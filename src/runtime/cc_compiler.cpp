@@ -25,17 +25,16 @@ std::string processor_of(const Target& target) {
 
 // Most of these flags are the rules for arithmetic of compiler.h.
 std::vector<std::string> flags_for(const Target& target) {
-  std::vector<std::string> flags = {
-      "-std=gnu11",
-      "-O3",
-      "-march=" + processor_of(target),
-      "-fwrapv",
-      "-fno-builtin",
-      "-ffp-contract=off",
-      "-fno-math-errno",
-      "-fno-trapping-math",
-      "-fPIC",
-      "-w"};
+  std::vector<std::string> flags = {"-std=gnu11",
+                                    "-O3",
+                                    "-march=" + processor_of(target),
+                                    "-fwrapv",
+                                    "-fno-builtin",
+                                    "-ffp-contract=off",
+                                    "-fno-math-errno",
+                                    "-fno-trapping-math",
+                                    "-fPIC",
+                                    "-w"};
   if (!target.is_native && target.set == InstructionSet::avx512bf16)
     flags.emplace_back("-mavx512bf16");
   return flags;

@@ -31,9 +31,10 @@ std::string objcopy_command() { return CLEAVE_TOOL_PREFIX "objcopy"; }
 Result<std::shared_ptr<Compiler>> make_compiler(CompilerChoice kind, const Target& target) {
   const std::string_view mine = architecture_of(detect_instruction_set());
   if (architecture_of(target.set) != mine)
-    return unsupported("compiler: target {}: what compiles kernels here makes code of {} alone; "
-                       "compile the program on a machine of {}, or plan it without compiling",
-                       target.text(), mine, architecture_of(target.set));
+    return unsupported(
+        "compiler: target {}: what compiles kernels here makes code of {} alone; "
+        "compile the program on a machine of {}, or plan it without compiling",
+        target.text(), mine, architecture_of(target.set));
   switch (kind) {
     case CompilerChoice::clang: return make_clang_compiler(target);
     case CompilerChoice::cc: return make_cc_compiler(target);

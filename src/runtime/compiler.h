@@ -62,8 +62,8 @@ Result<std::shared_ptr<Compiler>> make_compiler(CompilerChoice kind, const Targe
 // asked once a process. Opens nothing.
 bool finds_compiler();
 
-// The program that is cc: "cc", or in a cross build the architecture's gcc by the name that it has on
-// both machines, "aarch64-linux-gnu-gcc". Likewise objcopy.
+// The program that is cc: "cc", or in a cross build the architecture's gcc by the name that it has
+// on both machines, "aarch64-linux-gnu-gcc". Likewise objcopy.
 std::string cc_command();
 std::string objcopy_command();
 

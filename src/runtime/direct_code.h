@@ -334,9 +334,8 @@ constexpr DirectKernel kernel() {
             widen<S>,     flush<T>,     narrow<S>,    lanes_in<S>, lanes_out<S>,
             lane_sums<T>, lane_dots<T>, lane_flush<T>};
   else
-    return {lanes_of<T>, [](const PlaneLayout&, const void*, int64_t, int64_t, void*) {
-              std::abort();
-            }};
+    return {lanes_of<T>,
+            [](const PlaneLayout&, const void*, int64_t, int64_t, void*) { std::abort(); }};
 }
 
 constexpr DirectKernels all_kernels() {

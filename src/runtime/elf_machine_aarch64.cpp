@@ -1,7 +1,9 @@
 // Addresses in instructions of aarch64: each field is replaced, whatever was in it.
 //
-//   b, bl    offset / 4 in bits 0..25          adrp   pages: two low bits in 29..30, the rest in 5..23
-//   b.cond   offset / 4 in bits 5..23          add, ldr   what is left of the address / size in 10..21
+//   b, bl      distance / 4                              bits 0..25
+//   b.cond     distance / 4                              bits 5..23
+//   adr, adrp  distance in bytes, in pages               the lowest two bits in 29..30, then 5..23
+//   add, ldr   what is left within the page, / size      bits 10..21
 #include <elf.h>
 #include <string.h>
 

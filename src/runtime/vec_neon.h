@@ -1,5 +1,5 @@
-// Vectors of 128 bits with fused multiply-add (Advanced SIMD of aarch64). Included inside a namespace
-// for which the instruction set has been chosen (gemm_block_code.h).
+// Vectors of 128 bits with fused multiply-add (Advanced SIMD of aarch64). Included inside a
+// namespace behind neon_begin.h.
 inline constexpr int64_t vector_bytes = 16;
 
 #include "runtime/vec_code.h"

@@ -38,7 +38,8 @@ TEST(Target, none_runs_on_another_architecture) {
     EXPECT_EQ(s.failure().kind, ErrorKind::unsupported);
     EXPECT_EQ(s.failure().message,
               fmt::format("target {}: this machine is of {}; a program for it can be planned here, "
-                          "not run", text, is_arm ? "aarch64" : "x86-64"));
+                          "not run",
+                          text, is_arm ? "aarch64" : "x86-64"));
   }
 }
 

@@ -1,5 +1,5 @@
-// Object files of clang, or of cc where there is none, loaded without it: what they compute, where they lie, and that no altered
-// file is read outside of its bytes.
+// Object files of clang, or of cc where there is none, loaded without it: what they compute, where
+// they lie, and that no altered file is read outside of its bytes.
 // tests: elf_object.cpp elf_machine_aarch64.cpp object_code.cpp
 #include "runtime/elf_object.h"
 
@@ -146,7 +146,9 @@ TEST_F(ElfObject, other_files_are_refused) {
   std::vector<char> program((std::istreambuf_iterator<char>(self)), {});
   Bytes bytes(program.size());
   std::memcpy(bytes.data(), program.data(), program.size());
-  EXPECT_NE(refusal(bytes).find(fmt::format("it is none of {}", architecture_of(Target::here().set))), std::string::npos);
+  EXPECT_NE(
+      refusal(bytes).find(fmt::format("it is none of {}", architecture_of(Target::here().set))),
+      std::string::npos);
 }
 
 TEST_F(ElfObject, a_function_behind_its_section_is_refused) {
