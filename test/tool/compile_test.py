@@ -3,7 +3,7 @@
 
     python3 test/tool/compile_test.py CLEAVE_BINARY
 """
-import json, os, unittest
+import hashlib, json, os, unittest
 
 from command_case import CHAIN, FOREIGN, MLP, TARGETS, TINY, Case, architecture, cleave, contents
 
@@ -14,6 +14,15 @@ DYNAMIC = """graph @main(%s0: symint range(2,64) hint(8), %x: input f32[s0,4]) {
 }
 """
 TWICE = MLP.replace("  return %z", "  %u = relu(%y)\n  return %z, %u")
+
+ONE_RESULT = """graph @main(%x: input f32[70,700] grad, %w: input f32[700,129] grad, %q: input f32[2,3,70,16] grad, %k: input f32[2,3,250,16] grad, %v: input f32[2,3,250,16] grad, %i: input f32[2,5,17,19] grad, %f: input f32[7,5,3,3] grad) {
+  %y = mm(%x, %w)
+  %g = gelu(%y)
+  %a = scaled_dot_product_attention(%q, %k, %v)
+  %c = convolution(%i, %f; stride=[1,1], padding=[1,1], dilation=[1,1], transposed=false, output_padding=[0,0], groups=1)
+  return %g, %a, %c
+}
+"""
 
 
 class Compile(Case):
@@ -250,6 +259,17 @@ class Targets(Case):
                 self.assertEqual(r.returncode, 0, r.stderr)
                 want = want or contents(out)
                 self.assertEqual(contents(out), want, f"{compiler} {target}")
+
+    def test_fused_multiply_add_gives_one_result(self):
+        """On both architectures: the digest is that of AVX2, AVX-512 and Advanced SIMD."""
+        graph, out = self.file("one.clv", ONE_RESULT), self.path("out.safetensors")
+        for target in TARGETS:
+            if target == "x86-64-v2": continue
+            r = cleave("run", graph, "--random", "--seed", 3, "--grad", "--out", out, "--target", target)
+            if r.returncode == 2: continue
+            self.assertEqual(r.returncode, 0, r.stderr)
+            digest = hashlib.sha256(contents(out)).hexdigest()
+            self.assertEqual(digest, "e95c8930193042fac078304d84024636776278f9d847458caab85d55408ba4cc", target)
 
     def test_what_only_plans_takes_any(self):
         graph = self.file("chain.clv", CHAIN)
