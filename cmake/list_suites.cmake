@@ -18,6 +18,9 @@ function(add_entry name suite)
   add_test(${name} ${emulator} "${program}" "--gtest_filter=${suite}.*" --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES LABELS ${room} TIMEOUT 600
                        WORKING_DIRECTORY "${folder}" ENVIRONMENT "${ARGN}")
+  if(emulator)
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${ARGN};CLEAVE_TEST_EMULATED=1" TIMEOUT 3000)
+  endif()
 endfunction()
 
 function(add_suite suite tests)
