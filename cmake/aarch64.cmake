@@ -19,5 +19,13 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 
+# Programs find their own dynamic linker and libc, not by `qemu -L`, which shows another folder in the
+# place of / when a program opens that.
+option(CLEAVE_EMULATED "Programs are for the emulator of this machine, not for one of aarch64" ON)
+if(CLEAVE_EMULATED)
+  set(lib /usr/${triplet}/lib)
+  set(CMAKE_EXE_LINKER_FLAGS_INIT
+      "-Wl,--dynamic-linker=${lib}/ld-linux-aarch64.so.1 -Wl,-rpath,${lib} -Wl,--disable-new-dtags")
+endif()
 find_program(CLEAVE_QEMU qemu-${CMAKE_SYSTEM_PROCESSOR})
-set(CMAKE_CROSSCOMPILING_EMULATOR ${CLEAVE_QEMU} -L /usr/${triplet})
+set(CMAKE_CROSSCOMPILING_EMULATOR ${CLEAVE_QEMU})
