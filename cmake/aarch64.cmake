@@ -19,8 +19,8 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 
-# Programs find their own dynamic linker and libc, not by `qemu -L`, which shows another folder in the
-# place of / when a program opens that.
+# Programs find their own dynamic linker and libc, not by `qemu -L`, which shows another folder in
+# the place of / when a program opens that.
 option(CLEAVE_EMULATED "Programs are for the emulator of this machine, not for one of aarch64" ON)
 if(CLEAVE_EMULATED)
   set(lib /usr/${triplet}/lib)

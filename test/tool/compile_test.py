@@ -99,11 +99,11 @@ class Compile(Case):
         self.refused(cleave("compile", g, "--off", "batch_activation:min_fuse_set_size:3"), 1, "a pass without settings")
 
     def test_bf16_without_the_instruction_warns(self):
-        args = (self.file("m.clv", MLP), "--autocast", "bf16", "--compiler", "none", "--target")
-        r = cleave("compile", *args, "x86-64-v3", "--json")
+        args = (self.file("m.clv", MLP), "--autocast", "bf16", "--json", "--options")
+        r = cleave("compile", *args, "target=x86-64-v3 compiler=none")
         self.assertEqual([w["code"] for w in json.loads(r.stdout)["warnings"]], ["bf16_emulated"])
         self.assertIn("cleave: warning: the target x86-64-v3 has no AVX512_BF16", r.stderr)
-        r = cleave("compile", *args, "x86-64-v4-bf16", "--json")
+        r = cleave("compile", *args, "target=x86-64-v4-bf16 compiler=none")
         self.assertEqual((json.loads(r.stdout)["warnings"], r.stderr), ([], ""))
 
     def test_text_lists_the_stages(self):
@@ -275,8 +275,9 @@ class Targets(Case):
         graph = self.file("chain.clv", CHAIN)
         for target in ("native", *TARGETS, *FOREIGN):
             for command in ("partition", "frontier", "kernels", "compile"):
-                interpreted = ("--compiler", "none") if command == "compile" and target in FOREIGN else ()
-                r = cleave(command, graph, "--json", "--target", target, *interpreted)
+                options = ("--target", target)
+                if command == "compile" and target in FOREIGN: options = ("--options", f"target={target} compiler=none")
+                r = cleave(command, graph, "--json", *options)
                 self.assertEqual(r.returncode, 0, r.stderr)
                 self.assertEqual(json.loads(r.stdout)["target"], target)
 
