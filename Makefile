@@ -3,7 +3,7 @@ JOBS ?= $(shell nproc)
 NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
-.PHONY: release demo test test-target bench asan fuzz fuzz-commands fuzz-misuse fuzz-passes fuzz-rewrites \
+.PHONY: release demo test test-target test-aarch64 bench asan fuzz fuzz-commands fuzz-misuse fuzz-passes fuzz-rewrites \
   fuzz-strides fuzz-cache fuzz-compile fuzz-partial fuzz-reduce bless fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
   format tidy setup clean
 release: build/release/build.ninja
@@ -47,6 +47,11 @@ TARGET ?= x86-64-v3
 test-target: build/release/build.ninja
 	@$(NINJA) -C build/release all tests
 	@CLEAVE_TEST_TARGET=$(TARGET) script/test_trees "$(CTEST) --label-exclude 'check|peer'" build/release
+
+# All tests as on aarch64: built by the cross compiler, run in an emulator, which takes about ten times
+# as long. Skipped where these are missing.
+test-aarch64:
+	@script/test_aarch64 "$(NINJA)" "$(CTEST)"
 
 # All of them, whatever one says; then the names of those that failed or are over a limit.
 bench: build/release/build.ninja

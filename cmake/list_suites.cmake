@@ -1,22 +1,26 @@
 # Read by ctest: one entry for each GoogleTest suite of ${program}, named ${room}.Suite; a suite of
 # many tests (a law over all operators) is split into entries ${room}.Suite.1, .2, ... so that all
 # cores have work. A program that isn't built or can't list its tests is an entry that fails.
+# ${emulator} is what runs programs of another architecture, empty for this machine's own.
 set(part 200)  # tests
 
 set(output "")
 if(EXISTS "${program}")
-  execute_process(COMMAND "${program}" --gtest_list_tests OUTPUT_VARIABLE output
+  execute_process(COMMAND ${emulator} "${program}" --gtest_list_tests OUTPUT_VARIABLE output
                   RESULT_VARIABLE status)
 endif()
 string(REGEX MATCHALL "(^|\n)[A-Za-z0-9_/ ]+\\.?" lines "${output}")
 if(NOT lines OR NOT status EQUAL 0)
-  add_test(${room}.not_built "${program}")
+  add_test(${room}.not_built ${emulator} "${program}")
 endif()
 
 function(add_entry name suite)
-  add_test(${name} "${program}" "--gtest_filter=${suite}.*" --gtest_brief=1)
+  add_test(${name} ${emulator} "${program}" "--gtest_filter=${suite}.*" --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES LABELS ${room} TIMEOUT 600
                        WORKING_DIRECTORY "${folder}" ENVIRONMENT "${ARGN}")
+  if(emulator)
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${ARGN};CLEAVE_TEST_EMULATED=1" TIMEOUT 3000)
+  endif()
 endfunction()
 
 function(add_suite suite tests)

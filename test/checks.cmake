@@ -1,7 +1,7 @@
 # The developer scripts as tests, with the label `check`: the text checks and the comparison with
 # PyTorch beside g++, clang-tidy beside clang (it reads clang's commands), none in a tree with
-# sanitizers.
-if(CLEAVE_SANITIZE OR CLEAVE_FUZZ)
+# sanitizers or for another processor.
+if(CLEAVE_SANITIZE OR CLEAVE_FUZZ OR CMAKE_CROSSCOMPILING)
   return()
 endif()
 set(scripts ${PROJECT_SOURCE_DIR}/script)

@@ -11,7 +11,7 @@ Target Target::here() {
   const char* text = std::getenv("CLEAVE_TEST_TARGET");
   if (text == nullptr || std::string_view(text) == "native") return {most, true};
   const Target asked = value_or_throw(parse_target(text));
-  if (asked.set > most)
+  if (architecture_of(asked.set) != architecture_of(most) || asked.set > most)
     throw_failure(unsupported("CLEAVE_TEST_TARGET={}: this processor has less", text));
   return asked;
 }

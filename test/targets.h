@@ -7,13 +7,25 @@
 
 namespace cleave::test {
 
+// Those of this machine's architecture, each with all of those before it.
+inline std::vector<Target> levels() {
+  if (Target::here().set == InstructionSet::neon) return {{InstructionSet::neon}};
+  return {{InstructionSet::plain},
+          {InstructionSet::avx2},
+          {InstructionSet::avx512},
+          {InstructionSet::avx512bf16}};
+}
+
+// A target of another architecture.
+inline Target foreign_target() {
+  return {Target::here().set == InstructionSet::neon ? InstructionSet::avx2 : InstructionSet::neon};
+}
+
 // All that this machine can run, the portable one first; as it is (native) last.
 inline std::vector<Target> targets_here() {
-  std::vector<Target> out;
+  std::vector<Target> out = levels();
+  std::erase_if(out, [](const Target& t) { return !t.runs_here(); });
   const Target here = Target::here();
-  for (const InstructionSet set : {InstructionSet::plain, InstructionSet::avx2,
-                                   InstructionSet::avx512, InstructionSet::avx512bf16})
-    if (set <= here.set) out.push_back({set});
   if (here.is_native) out.push_back(here);
   return out;
 }

@@ -22,7 +22,7 @@ namespace {
 DoctorCheck processor() {
   const Target here = Target::here();
   DoctorCheck out{"processor", here.set != InstructionSet::plain, std::string(here.text())};
-  const std::string_view sets[] = {"no vectors beyond SSE4.2", "AVX2", "AVX-512",
+  const std::string_view sets[] = {"Advanced SIMD", "no vectors beyond SSE4.2", "AVX2", "AVX-512",
                                    "AVX-512 with bf16"};
   out.found += fmt::format(": {}", sets[static_cast<size_t>(here.set)]);
   if (!out.ok)

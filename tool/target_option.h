@@ -11,11 +11,11 @@ struct TargetOption {
 
   void add_to(OptionList& options) {
     options.option("--target", text,
-                   "native, x86-64-v2, x86-64-v3 (AVX2), x86-64-v4 (AVX-512), x86-64-v4-bf16, or a "
-                   "file of cleave tune");
+                   "native, x86-64-v2, x86-64-v3 (AVX2), x86-64-v4 (AVX-512), x86-64-v4-bf16, "
+                   "aarch64, or a file of cleave tune");
   }
   bool is_given() const { return text != "native"; }
-  // Errors: user for an unknown word or invalid file, unsupported for aarch64.
+  // Error (user): an unknown word or invalid file.
   Result<Target> target() const { return target_of(text); }
   // For commands that run the program. Error (unsupported): this machine can't.
   Result<Target> runnable() const {

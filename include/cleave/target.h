@@ -8,10 +8,12 @@
 //   x86-64-v3        AVX2, FMA, F16C
 //   x86-64-v4        AVX-512 F, BW, CD, DQ, VL
 //   x86-64-v4-bf16   AVX512_BF16                  AVX512_BF16
+//   aarch64          Advanced SIMD (ARMv8-A)      nothing more, `native` neither
 //
 // The target determines the kernels of products, attention and convolutions, their workspaces (and
-// so the planned peak), and the instructions of generated code. A program may be planned and
-// compiled for any target; it runs on machines that have what the target names.
+// so the planned peak), and the instructions of generated code. A program may be planned for any
+// target, and compiled for those of this machine's architecture; it runs on machines that have what
+// the target names.
 //
 // Its rates say what work costs: fusion and recomputation decide by them. All processors share one
 // table of rates unless a file provides others; `cleave tune` measures those of this machine and
@@ -27,8 +29,10 @@
 
 namespace cleave {
 
-// The instruction sets that some kernels are compiled for separately, each including all before it.
+// The instruction sets that some kernels are compiled for separately: that of aarch64, then those
+// of x86-64, each including all before it down to `plain`.
 enum class InstructionSet : uint8_t {
+  neon,        // Advanced SIMD of every aarch64: 128 bits, fused multiply-add
   plain,       // of any processor
   avx2,        // AVX2, FMA, F16C and the rest of x86-64-v3
   avx512,      // AVX-512 F, BW, CD, DQ, VL
@@ -54,7 +58,7 @@ struct Target {
 
   // The target of this machine.
   CLEAVE_API static Target here();
-  // Parses the text above. Errors: user for any other text; unsupported for aarch64.
+  // Parses the text above. Errors: user for any other text.
   CLEAVE_API static Target named(std::string_view text);
   CLEAVE_API std::string_view text() const;
   // Reads a file that write() or `cleave tune` wrote. Errors: user, with path and line, for a file

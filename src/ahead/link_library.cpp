@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "runtime/compiler.h"
 #include "runtime/library_folders.h"
 #include "runtime/private_folder.h"
 #include "runtime/subprocess.h"
@@ -43,7 +44,7 @@ Status check_archives() {
                                       std::pair("libgcc_eh.a", "gcc (libgcc-*-dev)"),
                                       std::pair("libc_nonshared.a", "libc6-dev (glibc-devel)")}) {
     CLEAVE_TRY(const std::string found,
-               run({"cc", fmt::format("-print-file-name={}", file)}, "gcc"));
+               run({runtime::cc_command(), fmt::format("-print-file-name={}", file)}, "gcc"));
     if (found.find('/') == std::string::npos)
       return unsupported("the system's compiler has no {}: install {}", file, package);
   }
@@ -68,7 +69,7 @@ Result<std::vector<std::byte>> read(const std::string& path) {
 Status check_link_tools() {
   CLEAVE_CHECK(runtime_archive());
   CLEAVE_CHECK(check_archives());
-  CLEAVE_CHECK(run({"objcopy", "--version"}, "binutils"));
+  CLEAVE_CHECK(run({runtime::objcopy_command(), "--version"}, "binutils"));
   return {};
 }
 
@@ -82,7 +83,8 @@ Result<std::vector<std::byte>> link_library(const LibraryParts& parts) {
     objects.push_back(fmt::format("{}unit{}.o", folder, k));
     CLEAVE_CHECK(runtime::write_private_file(objects.back(), parts.objects[k]));
     if (!parts.own_symbols[k].empty())
-      CLEAVE_CHECK(run({"objcopy", "--keep-global-symbol=" + parts.own_symbols[k], objects.back()},
+      CLEAVE_CHECK(run({runtime::objcopy_command(), "--keep-global-symbol=" + parts.own_symbols[k],
+                        objects.back()},
                        "binutils"));
   }
   CLEAVE_CHECK(write(folder + "main.c", parts.c_text));
@@ -91,13 +93,14 @@ Result<std::vector<std::byte>> link_library(const LibraryParts& parts) {
   std::string exports = "{ global:";
   for (const std::string& symbol : parts.exported) exports += " " + symbol + ";";
   CLEAVE_CHECK(write(folder + "exports.map", exports + " local: *; };\n"));
-  CLEAVE_CHECK(run({"cc", "-c", "-std=gnu11", "-O1", "-fPIC", "-fvisibility=hidden", "-g0",
-                    "-Wa,-I," + inside->path(), "-o", folder + "main.o", folder + "main.c"},
-                   "gcc"));
+  CLEAVE_CHECK(
+      run({runtime::cc_command(), "-c", "-std=gnu11", "-O1", "-fPIC", "-fvisibility=hidden", "-g0",
+           "-Wa,-I," + inside->path(), "-o", folder + "main.o", folder + "main.c"},
+          "gcc"));
   // Libraries by their files: libc's own list would add the dynamic linker, whose one function that
   // is called every process has.
-  std::vector<std::string> link = {
-      "cc", "-shared", "-nodefaultlibs", "-o", folder + "library.so", folder + "main.o"};
+  std::vector<std::string> link = {runtime::cc_command(), "-shared",        "-nodefaultlibs", "-o",
+                                   folder + "library.so", folder + "main.o"};
   link.insert(link.end(), objects.begin(), objects.end());
   link.insert(link.end(),
               {archive, "-l:libstdc++.a", "-l:libgcc_eh.a", "-l:libgcc.a", "-l:libm.so.6",

@@ -4,7 +4,9 @@
 namespace cleave {
 
 InstructionSet detect_instruction_set() {
-#if defined(__x86_64__)
+#if defined(__aarch64__)
+  return InstructionSet::neon;
+#elif defined(__x86_64__)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("x86-64-v4"))
     return __builtin_cpu_supports("avx512bf16") ? InstructionSet::avx512bf16

@@ -16,7 +16,7 @@
 namespace cleave {
 
 // Errors (user): another version, an unknown or repeated name, a value that isn't such a number;
-// each names the line. Unsupported: as parse_target.
+// each names the line.
 Result<Target> parse_target_file(std::string_view text);
 
 // parse_target_file restores the same target from it.
@@ -25,7 +25,7 @@ std::string print_target_file(const Target& target);
 // The same in one word, of the rates those that differ from the common table's:
 // x86-64-v3,product_gflops:212.5. parse_target_word restores the same target from it.
 std::string target_word(const Target& target);
-// Errors: user for another word, unsupported as parse_target.
+// Error (user): another word.
 Result<Target> parse_target_word(std::string_view word);
 
 // Also returns errors (user) of reading, each with the path, and of a file above 64 KiB.

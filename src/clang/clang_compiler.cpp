@@ -35,7 +35,9 @@ namespace cleave::runtime {
 HostTarget HostTarget::of(const Target& target, std::string_view text) {
   HostTarget host;
   host.triple = llvm::sys::getProcessTriple();
-  if (target.is_native) {
+  if (target.set == InstructionSet::neon) {
+    host.cpu = "generic";
+  } else if (target.is_native) {
     host.cpu = llvm::sys::getHostCPUName().str();
     for (const auto& feature : llvm::sys::getHostCPUFeatures())
       host.features.push_back((feature.second ? "+" : "-") + feature.first().str());

@@ -25,7 +25,7 @@ constexpr std::string_view kind_of(const CompilerChoice*) { return "automatic, c
 constexpr std::string_view kind_of(const OtherSizes*) { return "refuse or grow"; }
 constexpr std::string_view kind_of(const NonFinite*) { return "keep, skip_step or error"; }
 constexpr std::string_view kind_of(const Target*) {
-  return "native, x86-64-v2, x86-64-v3, x86-64-v4 or x86-64-v4-bf16, then rates";
+  return "native, x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4-bf16 or aarch64, then rates";
 }
 constexpr std::string_view kind_of(const MemoryBudget*) {
   return "a size above 0, a percentage above 0% and at most 100%, or none";

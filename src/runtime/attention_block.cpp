@@ -5,6 +5,7 @@ namespace cleave::runtime {
 namespace {
 
 const AttentionKernels& kernels_of(InstructionSet set) {
+  if (set == InstructionSet::neon) return attention_kernels_neon;
   if (set >= InstructionSet::avx512) return attention_kernels_avx512;
   if (set >= InstructionSet::avx2) return attention_kernels_avx2;
   return attention_kernels_plain;

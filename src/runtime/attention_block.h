@@ -76,14 +76,15 @@ struct AttentionKernel : AttentionSizes {
 // and f16.
 AttentionKernel attention_kernel(DType dtype, InstructionSet set);
 
-// The kernels of one instruction set; forward is null if it wasn't compiled in. These are tables of
-// data and not functions: code compiled for the set couldn't run on a processor without it, on
-// which a program for that set may still be planned.
+// The kernels of one instruction set; on another architecture they may not be called. These are
+// tables of data and not functions: code compiled for the set couldn't run on a processor without
+// it, on which a program for that set may still be planned.
 struct AttentionKernels {
   AttentionKernel f32, bf16, f16;
 };
 extern const AttentionKernels attention_kernels_avx512;
 extern const AttentionKernels attention_kernels_avx2;
+extern const AttentionKernels attention_kernels_neon;
 extern const AttentionKernels attention_kernels_plain;
 
 }  // namespace cleave::runtime

@@ -1,6 +1,7 @@
 // attention_block.h for processors with AVX2, FMA and F16C: panels of 16 queries.
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -9,7 +10,6 @@
 #include "runtime/attention_block.h"
 #include "runtime/half.h"
 
-#if defined(__x86_64__)
 #include "runtime/avx2_begin.h"
 
 namespace cleave::runtime {
@@ -26,8 +26,3 @@ constinit const AttentionKernels attention_kernels_avx2 = all_kernels();
 }  // namespace cleave::runtime
 
 #include "runtime/target_end.h"
-#else
-namespace cleave::runtime {
-constinit const AttentionKernels attention_kernels_avx2 = {};
-}  // namespace cleave::runtime
-#endif

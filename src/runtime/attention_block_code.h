@@ -15,7 +15,12 @@
 
 template <class S>
 consteval AttentionKernel attention_kernel_of() {
-  return {sizes, forward_block<S>, backward_block<S>, sum_partial<S>};
+  if constexpr (has_code)
+    return {sizes, forward_block<S>, backward_block<S>, sum_partial<S>};
+  else
+    return {sizes, [](const AttentionSpec&, const AttentionForward&, const AttentionRange&, void*) {
+              std::abort();
+            }};
 }
 
 consteval AttentionKernels all_kernels() {

@@ -1,6 +1,7 @@
 // attention_block.h for any processor: panels of 8 queries.
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <type_traits>

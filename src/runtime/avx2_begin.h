@@ -1,4 +1,6 @@
-// Functions from here to target_end.h are compiled for AVX2, FMA and F16C.
+// Functions from here to target_end.h are compiled for AVX2, FMA and F16C; on another architecture
+// nothing changes, and vec_avx2.h has sizes alone.
+#if defined(__x86_64__)
 #include <immintrin.h>
 
 #if defined(__clang__)
@@ -7,4 +9,5 @@
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,f16c")
 #pragma GCC optimize("O3")
+#endif
 #endif

@@ -1,4 +1,6 @@
-// Functions from here to target_end.h are compiled for AVX-512 (F, BW, DQ, VL).
+// Functions from here to target_end.h are compiled for AVX-512 (F, BW, DQ, VL); on another
+// architecture nothing changes, and vec_avx512.h has sizes alone.
+#if defined(__x86_64__)
 #include "runtime/avx512_intrinsics.h"
 
 #if defined(__clang__)
@@ -9,4 +11,5 @@
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")
 #pragma GCC optimize("O3")
+#endif
 #endif

@@ -16,21 +16,27 @@
 namespace cleave::runtime {
 namespace {
 
+// A cross compiler knows no native processor; the text has vectors of 128 bits on every aarch64.
+std::string processor_of(const Target& target) {
+  if (target.set == InstructionSet::neon) return "armv8-a";
+  const bool has_bf16 = !target.is_native && target.set == InstructionSet::avx512bf16;
+  return std::string(has_bf16 ? "x86-64-v4" : target.text());
+}
+
 // Most of these flags are the rules for arithmetic of compiler.h.
 std::vector<std::string> flags_for(const Target& target) {
-  const bool has_bf16 = !target.is_native && target.set == InstructionSet::avx512bf16;
-  std::vector<std::string> flags = {
-      "-std=gnu11",
-      "-O3",
-      fmt::format("-march={}", has_bf16 ? "x86-64-v4" : target.text()),
-      "-fwrapv",
-      "-fno-builtin",
-      "-ffp-contract=off",
-      "-fno-math-errno",
-      "-fno-trapping-math",
-      "-fPIC",
-      "-w"};
-  if (has_bf16) flags.emplace_back("-mavx512bf16");
+  std::vector<std::string> flags = {"-std=gnu11",
+                                    "-O3",
+                                    "-march=" + processor_of(target),
+                                    "-fwrapv",
+                                    "-fno-builtin",
+                                    "-ffp-contract=off",
+                                    "-fno-math-errno",
+                                    "-fno-trapping-math",
+                                    "-fPIC",
+                                    "-w"};
+  if (!target.is_native && target.set == InstructionSet::avx512bf16)
+    flags.emplace_back("-mavx512bf16");
   return flags;
 }
 

@@ -1,7 +1,9 @@
 // Chooses a compiler, and loads what it made.
 #include "runtime/compiler.h"
 
+#include "base/target.h"
 #include "runtime/clang_plugin.h"
+#include "version.h"
 
 namespace cleave::runtime {
 
@@ -19,7 +21,20 @@ bool finds_compiler() {
   return has_cc;
 }
 
+std::string cc_command() {
+  const std::string prefix = CLEAVE_TOOL_PREFIX;
+  return prefix.empty() ? "cc" : prefix + "gcc";
+}
+
+std::string objcopy_command() { return CLEAVE_TOOL_PREFIX "objcopy"; }
+
 Result<std::shared_ptr<Compiler>> make_compiler(CompilerChoice kind, const Target& target) {
+  const std::string_view mine = architecture_of(detect_instruction_set());
+  if (architecture_of(target.set) != mine)
+    return unsupported(
+        "compiler: target {}: what compiles kernels here makes code of {} alone; "
+        "compile the program on a machine of {}, or plan it without compiling",
+        target.text(), mine, architecture_of(target.set));
   switch (kind) {
     case CompilerChoice::clang: return make_clang_compiler(target);
     case CompilerChoice::cc: return make_cc_compiler(target);

@@ -55,17 +55,22 @@ class Compiler {
 };
 
 // automatic: clang if its plug-in can be opened, else cc. none: an Unsupported error, since kernels
-// are then interpreted (emit/bytecode.h).
+// are then interpreted (emit/bytecode.h); likewise a target of another architecture.
 Result<std::shared_ptr<Compiler>> make_compiler(CompilerChoice kind, const Target& target);
 
 // Whether automatic would be either of them: the plug-in is there, or cc is, of which the system is
 // asked once a process. Opens nothing.
 bool finds_compiler();
 
+// The program that is cc: "cc", or in a cross build the architecture's gcc by the name that it has
+// on both machines, "aarch64-linux-gnu-gcc". Likewise objcopy.
+std::string cc_command();
+std::string objcopy_command();
+
 // The two compilers. `folder` is where cc makes its private temporary folders.
 Result<std::shared_ptr<Compiler>> make_clang_compiler(const Target& target);
 Result<std::shared_ptr<Compiler>> make_cc_compiler(const Target& target,
-                                                   const std::string& command = "cc",
+                                                   const std::string& command = cc_command(),
                                                    const std::string& folder = "/tmp");
 
 }  // namespace cleave::runtime

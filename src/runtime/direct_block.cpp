@@ -5,6 +5,7 @@ namespace cleave::runtime {
 namespace {
 
 const DirectKernels& kernels_of(InstructionSet set) {
+  if (set == InstructionSet::neon) return direct_kernels_neon;
   if (set >= InstructionSet::avx512) return direct_kernels_avx512;
   if (set >= InstructionSet::avx2) return direct_kernels_avx2;
   return direct_kernels_plain;

@@ -108,12 +108,13 @@ struct DirectKernel {
 // The fastest for processors with this set; fill is null for dtypes that aren't floating.
 DirectKernel direct_kernel(DType dtype, InstructionSet set);
 
-// One table for each instruction set, without entries if it wasn't compiled in.
+// One table for each instruction set; on another architecture its functions may not be called.
 struct DirectKernels {
   DirectKernel f32, f64, bf16, f16;
 };
 extern const DirectKernels direct_kernels_avx512;
 extern const DirectKernels direct_kernels_avx2;
+extern const DirectKernels direct_kernels_neon;
 extern const DirectKernels direct_kernels_plain;
 
 }  // namespace cleave::runtime

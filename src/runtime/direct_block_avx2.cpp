@@ -1,5 +1,6 @@
 // direct_block.h for processors with AVX2, FMA and F16C.
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -7,7 +8,6 @@
 #include "runtime/direct_block.h"
 #include "runtime/half.h"
 
-#if defined(__x86_64__)
 #include "runtime/avx2_begin.h"
 
 namespace cleave::runtime {
@@ -24,8 +24,3 @@ constinit const DirectKernels direct_kernels_avx2 = all_kernels();
 }  // namespace cleave::runtime
 
 #include "runtime/target_end.h"
-#else
-namespace cleave::runtime {
-constinit const DirectKernels direct_kernels_avx2 = {};
-}  // namespace cleave::runtime
-#endif

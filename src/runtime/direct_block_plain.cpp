@@ -1,5 +1,6 @@
 // direct_block.h for any processor.
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 #include <utility>

@@ -329,9 +329,13 @@ void write(const RowWrite& c) {
 template <class S>
 constexpr DirectKernel kernel() {
   using T = SumOf<S>;
-  return {lanes_of<T>,  fill<S>,      sums<T>,      dots<T>,     write<S>,
-          widen<S>,     flush<T>,     narrow<S>,    lanes_in<S>, lanes_out<S>,
-          lane_sums<T>, lane_dots<T>, lane_flush<T>};
+  if constexpr (has_code)
+    return {lanes_of<T>,  fill<S>,      sums<T>,      dots<T>,     write<S>,
+            widen<S>,     flush<T>,     narrow<S>,    lanes_in<S>, lanes_out<S>,
+            lane_sums<T>, lane_dots<T>, lane_flush<T>};
+  else
+    return {lanes_of<T>,
+            [](const PlaneLayout&, const void*, int64_t, int64_t, void*) { std::abort(); }};
 }
 
 constexpr DirectKernels all_kernels() {

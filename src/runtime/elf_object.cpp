@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/poison.h"
+#include "runtime/elf_machine.h"
 
 namespace cleave::runtime {
 namespace {
@@ -21,7 +22,6 @@ namespace {
 // Larger ones are refused, so that no sum here overflows.
 constexpr uint64_t largest_file = uint64_t{1} << 30;
 constexpr uint64_t largest_alignment = 4096;
-constexpr uint64_t jump_bytes = 16;
 
 enum Part : size_t { code, constants, data, parts };
 
@@ -101,8 +101,8 @@ class Loader {
     if (file_.size() > largest_file) return wrong("it is larger than 1 GiB");
     CLEAVE_TRY(const auto h, read<Elf64_Ehdr>(0));
     if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 ||
-        h.e_ident[EI_DATA] != ELFDATA2LSB || h.e_type != ET_REL || h.e_machine != EM_X86_64)
-      return wrong("it is none of x86-64");
+        h.e_ident[EI_DATA] != ELFDATA2LSB || h.e_type != ET_REL || h.e_machine != machine_.number)
+      return wrong(fmt::format("it is none of {}", machine_.name));
     CLEAVE_TRY(sections_, read_table<Elf64_Shdr>(h.e_shoff, uint64_t{h.e_shnum} * h.e_shentsize,
                                                  h.e_shentsize));
     for (const Elf64_Shdr& s : sections_) {
@@ -181,8 +181,8 @@ class Loader {
       used += s.sh_size;
       if (used > largest_file) return wrong("its sections are larger than 1 GiB");
     }
-    jumps_ = (size[code] + jump_bytes - 1) / jump_bytes * jump_bytes;
-    size[code] = jumps_ + symbols_.size() * jump_bytes;
+    jumps_ = (size[code] + elf_jump_bytes - 1) / elf_jump_bytes * elf_jump_bytes;
+    size[code] = jumps_ + symbols_.size() * elf_jump_bytes;
     addresses_ = (size[constants] + 7) / 8 * 8;
     size[constants] = addresses_ + symbols_.size() * 8;
     const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
@@ -236,11 +236,9 @@ class Loader {
   }
   Result<uint64_t> jump_to(size_t symbol, const Elf64_Sym& s) {
     CLEAVE_TRY(const uint64_t pointer, pointer_to(symbol, s));
-    const uint64_t offset = begin_[code] + jumps_ + symbol * jump_bytes;
-    const auto far = static_cast<uint32_t>(pointer - (at(offset) + 6));
-    std::array<unsigned char, 6> jump{0xff, 0x25};  // jmp *[rip + far]
-    memcpy(jump.data() + 2, &far, 4);
-    memcpy(mapped_->at() + offset, jump.data(), jump.size());
+    const uint64_t offset = begin_[code] + jumps_ + symbol * elf_jump_bytes;
+    if (!machine_.write_jump(mapped_->at() + offset, at(offset), pointer))
+      return wrong("a jump is too far away");
     return at(offset);
   }
 
@@ -257,33 +255,27 @@ class Loader {
   Status relocate(const Elf64_Rela& r, const Elf64_Shdr& section, uint64_t place) {
     const size_t symbol = ELF64_R_SYM(r.r_info);
     const uint64_t type = ELF64_R_TYPE(r.r_info);
-    const uint64_t bytes = type == R_X86_64_64 || type == R_X86_64_PC64 ? 8 : 4;
+    const std::optional<ElfWrite> form = machine_.relocation(type);
+    if (!form) return wrong(fmt::format("a relocation of kind {}", type));
     if (symbol >= symbols_.size() || symbol == 0) return wrong("a relocation has no symbol");
-    if (section.sh_size < bytes || r.r_offset > section.sh_size - bytes)
+    if (section.sh_size < form->bytes || r.r_offset > section.sh_size - form->bytes)
       return wrong("a relocation lies behind its section");
     const Elf64_Sym& s = symbols_[symbol];
-    const uint64_t here = at(place + r.r_offset);
-    Result<uint64_t> target = wrong(fmt::format("a relocation of kind {}", type));
-    switch (type) {
-      case R_X86_64_64:
-      case R_X86_64_PC64: target = address_of(s); break;
-      case R_X86_64_PC32:
-      case R_X86_64_PLT32: target = is_external(s) ? jump_to(symbol, s) : address_of(s); break;
-      case R_X86_64_GOTPCREL:
-      case R_X86_64_GOTPCRELX:
-      case R_X86_64_REX_GOTPCRELX: target = pointer_to(symbol, s); break;
-      default: break;
-    }
+    Result<uint64_t> target = form->of == ElfWrite::Of::pointer ? pointer_to(symbol, s)
+                              : form->of == ElfWrite::Of::call && is_external(s)
+                                  ? jump_to(symbol, s)
+                                  : address_of(s);
     if (!target.ok()) return std::move(target).failure();
-    const uint64_t value =
-        *target + static_cast<uint64_t>(r.r_addend) - (type == R_X86_64_64 ? 0 : here);
-    if (bytes == 4 && static_cast<int64_t>(value) != static_cast<int32_t>(value))
+    const uint64_t offset = place + r.r_offset;
+    if (!form->write(mapped_->at() + offset, at(offset),
+                     *target + static_cast<uint64_t>(r.r_addend)))
       return wrong("a relocation is too far away");
-    memcpy(mapped_->at() + place + r.r_offset, &value, bytes);
     return {};
   }
 
   Status protect() {
+    auto* const begin = reinterpret_cast<char*>(mapped_->at());
+    __builtin___clear_cache(begin, begin + end_);  // of instructions, which may be apart
     const std::array<int, parts> rights{PROT_READ | PROT_EXEC, PROT_READ, PROT_READ | PROT_WRITE};
     for (size_t p = 0; p < parts; ++p) {
       const uint64_t end = p + 1 < parts ? begin_[p + 1] : end_;
@@ -293,6 +285,7 @@ class Loader {
     return {};
   }
 
+  const ElfMachine& machine_ = elf_machine();
   const std::span<const std::byte> file_;
   const std::span<const ExternalSymbol> outside_;
   std::vector<Elf64_Shdr> sections_;

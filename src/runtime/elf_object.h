@@ -1,5 +1,5 @@
-// Loads an ELF object file of x86-64, as clang writes it for position-independent code, into this
-// process: a linker for one file.
+// Loads an ELF object file of this architecture, as clang writes it for position-independent code,
+// into this process: a linker for one file (elf_machine.h).
 //
 //   memory    code | constants | data      one range, each part on pages of its own
 //   pages     r-x    r--         rw-       all are rw- until the addresses are in, none is ever

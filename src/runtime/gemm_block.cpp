@@ -5,6 +5,7 @@ namespace cleave::runtime {
 namespace {
 
 const GemmBlockKernels& kernels_of(InstructionSet set) {
+  if (set == InstructionSet::neon) return gemm_kernels_neon;
   if (set >= InstructionSet::avx512) return gemm_kernels_avx512;
   if (set >= InstructionSet::avx2) return gemm_kernels_avx2;
   return gemm_kernels_plain;

@@ -87,9 +87,9 @@ GemmBlockKernel gemm_block_kernel(DType dtype, InstructionSet set);
 // each.
 GemmBlockKernel gemm_scaled_kernel(InstructionSet set);
 
-// The kernels of one instruction set; run is null if it wasn't compiled in. These are tables of
-// data and not functions: code compiled for the set couldn't run on a processor without it, on
-// which a program for that set may still be planned.
+// The kernels of one instruction set; on another architecture run may not be called. These are
+// tables of data and not functions: code compiled for the set couldn't run on a processor without
+// it, on which a program for that set may still be planned.
 struct GemmBlockKernels {
   GemmBlockKernel f64, f32, bf16, f16, i64, i32, i16, i8, u8, scaled;
   GemmBlockKernel of(DType dtype) const;
@@ -97,6 +97,7 @@ struct GemmBlockKernels {
 extern const GemmBlockKernels gemm_kernels_avx512bf16;  // bf16 alone
 extern const GemmBlockKernels gemm_kernels_avx512;
 extern const GemmBlockKernels gemm_kernels_avx2;
+extern const GemmBlockKernels gemm_kernels_neon;
 extern const GemmBlockKernels gemm_kernels_plain;
 
 }  // namespace cleave::runtime

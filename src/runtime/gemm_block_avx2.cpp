@@ -1,5 +1,6 @@
 // gemm_block.h for processors with AVX2, FMA and F16C: tiles of 6 x 16 f32 in 12 registers.
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -7,7 +8,6 @@
 #include "runtime/gemm_block.h"
 #include "runtime/half.h"
 
-#if defined(__x86_64__)
 #include "runtime/avx2_begin.h"
 
 namespace cleave::runtime {
@@ -27,8 +27,3 @@ constinit const GemmBlockKernels gemm_kernels_avx2 = all_kernels();
 }  // namespace cleave::runtime
 
 #include "runtime/target_end.h"
-#else
-namespace cleave::runtime {
-constinit const GemmBlockKernels gemm_kernels_avx2 = {};
-}  // namespace cleave::runtime
-#endif

@@ -2,12 +2,30 @@
 // registers; an instruction sums two values of k.
 #include <array>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 #include <utility>
 
 #include "runtime/gemm_block.h"
 #include "runtime/half.h"
+
+namespace cleave::runtime {
+namespace {
+
+// On another architecture these are all there is: programs are planned by them.
+constexpr GemmSizes bf16_sizes = {.mr = 12,
+                                  .nr = 32,
+                                  .max_kc = 768,
+                                  .span = 64 * 768,
+                                  .depth = 2,
+                                  .packed_size = 2,
+                                  .sum_size = 4,
+                                  .sums_in_c = false,
+                                  .sums_are_floats = true};
+
+}  // namespace
+}  // namespace cleave::runtime
 
 #if defined(__x86_64__)
 #include "runtime/avx512bf16_begin.h"
@@ -23,6 +41,8 @@ inline constexpr int64_t kc_bytes = 1536;
 #include "runtime/gemm_block_code.h"
 #include "runtime/gemm_pack_pairs_code.h"
 
+static_assert(Block<Bf16, Bf16>::sizes == bf16_sizes);
+
 }  // namespace
 
 constinit const GemmBlockKernels gemm_kernels_avx512bf16 = {.bf16 = kernel_of<Bf16, Bf16>()};
@@ -32,6 +52,7 @@ constinit const GemmBlockKernels gemm_kernels_avx512bf16 = {.bf16 = kernel_of<Bf
 #include "runtime/target_end.h"
 #else
 namespace cleave::runtime {
-constinit const GemmBlockKernels gemm_kernels_avx512bf16 = {};
+constinit const GemmBlockKernels gemm_kernels_avx512bf16 = {
+    .bf16 = {bf16_sizes, [](const GemmBlock&) { std::abort(); }}};
 }  // namespace cleave::runtime
 #endif

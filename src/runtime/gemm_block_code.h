@@ -480,5 +480,8 @@ void Block<S, P>::end_row(T* row, int64_t i, int64_t j, int64_t columns) const {
 template <class S, class P = SumOf<S>>
 consteval GemmBlockKernel kernel_of() {
   using B = Block<S, P>;
-  return {B::sizes, [](const GemmBlock& block) { B(block).run(); }};
+  if constexpr (has_code)
+    return {B::sizes, [](const GemmBlock& block) { B(block).run(); }};
+  else
+    return {B::sizes, [](const GemmBlock&) { std::abort(); }};
 }

@@ -1,5 +1,6 @@
 // gemm_block.h for any processor: vectors of 16 bytes, products and sums rounded separately.
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 #include <utility>

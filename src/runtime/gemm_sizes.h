@@ -15,6 +15,8 @@ struct GemmSizes {
   bool sums_in_c = false;   // else in scratch, from one part of k to the next
   bool sums_are_floats = false;
 
+  bool operator==(const GemmSizes&) const = default;
+
   static constexpr int64_t rounded(int64_t value, int64_t unit) {
     return (value + unit - 1) / unit * unit;
   }

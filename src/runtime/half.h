@@ -21,6 +21,10 @@ struct Bf16 {
 };
 
 // IEEE binary16.
+#if defined(__aarch64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
+using F16 = __fp16;  // g++ 12 has no other name for it there
+#else
 using F16 = _Float16;
+#endif
 
 }  // namespace cleave::runtime

@@ -1,9 +1,13 @@
 #include "runtime/known_compiler.h"
 
+#if defined(__x86_64__)
 #include <cpuid.h>
+#endif
 #include <link.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 
+#include <fstream>
 #include <sstream>
 #include <string_view>
 #include <vector>
@@ -24,6 +28,7 @@ std::string stamp_of(const std::string& path) {
 }
 
 // What LLVM asks a processor for its name and features, and what the system has enabled of them.
+#if defined(__x86_64__)
 std::string processor() {
   std::string text;
   bool asks_system = false;
@@ -40,6 +45,13 @@ std::string processor() {
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return fmt::format("{}system:{:x},{:x}", text, high, low);
 }
+#else
+std::string processor() {
+  std::string name;
+  std::getline(std::ifstream("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1"), name);
+  return fmt::format("{};{:x},{:x}", name, getauxval(AT_HWCAP), getauxval(AT_HWCAP2));
+}
+#endif
 
 }  // namespace
 

@@ -67,6 +67,9 @@ Result<Finished> run_program(const std::vector<std::string>& arguments) {
   Finished finished;
   finished.messages = read_all(pipe.ends[0]);
   finished.exit_status = wait_for(child);
+  // So ends a child that finds no program where posix_spawnp can't say so, as in an emulator.
+  if (finished.exit_status == 127 && finished.messages.empty())
+    return unsupported("run {}: no such program in PATH", arguments[0]);
   return finished;
 }
 

@@ -4,6 +4,9 @@ inline constexpr int64_t vector_bytes = 32;
 
 #include "runtime/vec_code.h"
 
+#if defined(__x86_64__)
+inline constexpr bool has_code = true;
+
 template <>
 struct Vec<float> {
   static constexpr int64_t lanes = 8;
@@ -51,6 +54,9 @@ struct Vec<double> {
   static type multiply_add(type x, type y, type z) { return _mm256_fmadd_pd(x, y, z); }
   static int64_t transpose_columns(const double*, int64_t, int64_t, double*) { return 0; }
 };
+#else
+inline constexpr bool has_code = false;
+#endif
 
 template <class T>
 inline constexpr int mr_of = 6;

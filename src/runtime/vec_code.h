@@ -1,5 +1,6 @@
 // Vec<T>, by the compiler's vectors. Included by vec_*.h after they define vector_bytes; they
-// specialize it for some types and define mr_of<T>.
+// specialize it for some types and define mr_of<T> and has_code: false where the instruction set is
+// one of another architecture. There a kernel has its sizes, which programs are planned by.
 //
 //   Vec<T>    a vector of `lanes` numbers of T
 //   mr_of<T>  rows of a tile of sums, so that it fits the registers with two vectors of columns

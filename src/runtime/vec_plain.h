@@ -4,5 +4,7 @@ inline constexpr int64_t vector_bytes = 16;
 
 #include "runtime/vec_code.h"
 
+inline constexpr bool has_code = true;
+
 template <class T>
 inline constexpr int mr_of = 4;

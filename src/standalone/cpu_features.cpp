@@ -69,6 +69,7 @@ std::vector<std::string> features_here() {
 
 std::vector<std::string> features_of(const Target& target) {
   if (target.is_native) return features_here();
+  if (target.set == InstructionSet::neon) return {};
   std::vector<std::string> out(level_2.begin(), level_2.end());
   if (target.set >= InstructionSet::avx2) out.insert(out.end(), level_3.begin(), level_3.end());
   if (target.set >= InstructionSet::avx512) out.insert(out.end(), level_4.begin(), level_4.end());

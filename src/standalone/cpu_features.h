@@ -1,5 +1,6 @@
 // The features of an x86-64 processor by the names that GCC gives them, as far as generated code
-// and the library's kernels may use them.
+// and the library's kernels may use them. Code for aarch64 uses what each of its processors has:
+// its lists are empty.
 #pragma once
 #include <string>
 #include <vector>

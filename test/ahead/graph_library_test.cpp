@@ -10,6 +10,7 @@
 #include "op/registry.h"
 #include "standalone/cpu_features.h"
 #include "test/ahead/library.h"
+#include "test/targets.h"
 
 namespace cleave {
 namespace {
@@ -162,15 +163,14 @@ graph @main(%x: input f32[4,6], %c: const f32[6,8], %d: const f32[8,5]) {
 }
 
 TEST(GraphLibrary, levels_of_processors) {
-  for (const char* level : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16"}) {
-    const Target target = value_or_throw(parse_target(level));
+  for (const Target& target : test::levels()) {
     Built b(strided, target);
     const Folder folder;
     const BuiltLibrary built = value_or_throw(ahead::build_library(b.source, folder / "g.so", {}));
     Library library(built.path, "g");
     const bool runs = standalone::missing_here(standalone::features_of(target)).empty();
     cleave_instance* const instance = library.open();
-    EXPECT_EQ(instance != nullptr, runs) << level;
+    EXPECT_EQ(instance != nullptr, runs) << target.text();
     if (instance == nullptr) {
       EXPECT_EQ(library.error.code, CLEAVE_UNSUPPORTED);
       EXPECT_NE(std::string(library.error.message)

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <thread>
 
+#include "test/emulated.h"
+
 namespace cleave {
 namespace {
 
@@ -52,6 +54,7 @@ TEST(ChildProcess, is_killed_when_it_is_to_stop) {
 
 // Its own limit, not that of this process.
 TEST(ChildProcess, gets_no_more_memory_than_its_limit) {
+  if (test::is_emulated()) GTEST_SKIP() << "no limit of address space in an emulator";
   const std::string grow = "x=0123456789abcdef; while :; do x=$x$x$x$x; done";
   const ChildEnd end = shell(grow, {.seconds = 60, .memory_bytes = 64 << 20});
   EXPECT_NE(end.how, How::time);

@@ -8,7 +8,7 @@ namespace cleave {
 namespace {
 
 TEST(Target, text_goes_both_ways) {
-  for (const char* text : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16"}) {
+  for (const char* text : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16", "aarch64"}) {
     const Target target = Target::named(text);
     EXPECT_EQ(target.text(), text);
     EXPECT_FALSE(target.is_native);
@@ -20,10 +20,26 @@ TEST(Target, text_goes_both_ways) {
 TEST(Target, each_has_all_of_those_before_it) {
   EXPECT_TRUE(Target::here().runs_here());
   for (const Target& target : test::targets_here()) EXPECT_TRUE(check_runs_here(target).ok());
-  for (int set = static_cast<int>(Target::here().set) + 1; set < 4; ++set) {
-    const Status s = check_runs_here({static_cast<InstructionSet>(set)});
+  for (const Target& level : test::levels()) {
+    if (level.set <= Target::here().set) continue;
+    const Status s = check_runs_here(level);
     ASSERT_FALSE(s.ok());
     EXPECT_EQ(s.failure().kind, ErrorKind::unsupported);
+  }
+}
+
+TEST(Target, none_runs_on_another_architecture) {
+  const bool is_arm = architecture_of(Target::here().set) == "aarch64";
+  for (const char* text : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16", "aarch64"}) {
+    const Target target = Target::named(text);
+    if (is_arm == (target.set == InstructionSet::neon)) continue;
+    const Status s = check_runs_here(target);
+    ASSERT_FALSE(s.ok()) << text;
+    EXPECT_EQ(s.failure().kind, ErrorKind::unsupported);
+    EXPECT_EQ(s.failure().message,
+              fmt::format("target {}: this machine is of {}; a program for it can be planned here, "
+                          "not run",
+                          text, is_arm ? "aarch64" : "x86-64"));
   }
 }
 
@@ -34,9 +50,9 @@ TEST(Target, errors) {
   };
   EXPECT_EQ(failure("avx2").kind, ErrorKind::user);
   EXPECT_EQ(failure("avx2").message,
-            "target avx2: expected native, x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4-bf16");
+            "target avx2: expected native, x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4-bf16, "
+            "aarch64");
   EXPECT_EQ(failure("").kind, ErrorKind::user);
-  EXPECT_EQ(failure("aarch64").kind, ErrorKind::unsupported);
   EXPECT_THROW(Target::named("x86-64"), Error);
 }
 

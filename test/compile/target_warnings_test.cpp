@@ -26,7 +26,7 @@ TEST(TargetWarnings, products_of_bf16_without_the_instruction) {
       "  %y = convolution(%i, %w; stride=[1,1], padding=[1,1], dilation=[1,1], transposed=false, "
       "output_padding=[0,0], groups=1)\n  return %y\n";
   for (const InstructionSet set :
-       {InstructionSet::plain, InstructionSet::avx2, InstructionSet::avx512})
+       {InstructionSet::neon, InstructionSet::plain, InstructionSet::avx2, InstructionSet::avx512})
     for (const std::string& calls : {product, image}) {
       const std::vector<Warning> got = warnings_of(calls, set);
       ASSERT_EQ(got.size(), 1U);

@@ -7,6 +7,7 @@
 
 #include "cleave/cleave.h"
 #include "test/random_inputs.h"
+#include "test/targets.h"
 
 namespace cleave {
 namespace {
@@ -56,8 +57,8 @@ TEST_F(UnitCache, equal_code_is_compiled_once) {
 
 TEST_F(UnitCache, another_compiler_or_target_is_a_miss) {
   compiled();
-  EXPECT_EQ(compiled({.target = {InstructionSet::plain}}).report().cache, "miss");
-  EXPECT_EQ(compiled({.target = {InstructionSet::plain}}).report().cache, "hit");
+  EXPECT_EQ(compiled({.target = test::levels().front()}).report().cache, "miss");
+  EXPECT_EQ(compiled({.target = test::levels().front()}).report().cache, "hit");
   const bool is_another = CLEAVE_HAVE_CLANG;
   EXPECT_EQ(compiled({.compiler = CompilerChoice::cc}).report().cache, is_another ? "miss" : "hit");
   CompiledFunction cc = compiled({.compiler = CompilerChoice::cc});

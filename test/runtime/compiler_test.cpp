@@ -192,7 +192,7 @@ TEST(CcCompiler, LeavesNothingBehind) {
   const std::string folder =
       std::filesystem::temp_directory_path() / fmt::format("cleave_test_{}", getpid());
   std::filesystem::create_directory(folder);
-  auto made = make_cc_compiler(Target::here(), "cc", folder);
+  auto made = make_cc_compiler(Target::here(), cc_command(), folder);
   if (made.ok()) {
     auto code = value_or_throw((*made)->compile(text, "unit"));
     EXPECT_TRUE(std::filesystem::is_empty(folder));
@@ -212,7 +212,7 @@ TEST(CcCompiler, AbsentIsUnsupported) {
 }
 
 TEST(CcCompiler, UnwritableFolderIsTheUsersError) {
-  auto made = make_cc_compiler(Target::here(), "cc", "/nowhere/at/all");
+  auto made = make_cc_compiler(Target::here(), cc_command(), "/nowhere/at/all");
   if (!made.ok()) GTEST_SKIP() << made.failure().message;
   const auto code = (*made)->compile(text, "unit");
   ASSERT_FALSE(code.ok());

@@ -3,12 +3,18 @@
 Each test is called with the command's path: python3 test/tool/train_test.py build/release/bin/cleave.
 With CLEAVE_TEST_TARGET=x86-64-v3 every command that takes --target and is given neither that nor --options gets that one.
 """
-import json, os, random, struct, subprocess, sys, tempfile, unittest
+import json, os, platform, random, struct, subprocess, sys, tempfile, unittest
 
 CLEAVE = sys.argv.pop(1)
 TARGET = os.environ.get("CLEAVE_TEST_TARGET")
 TAKES_TARGET = ("run", "compile", "kernels", "partition", "frontier", "train")
-TARGETS = ("x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16")
+# Of the command, which may run in an emulator: the targets that it compiles for, the least first, and those it plans for alone.
+ARCHITECTURE = os.environ.get("CLEAVE_TEST_ARCHITECTURE", platform.machine())
+TARGETS, FOREIGN = ("x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16"), ("aarch64",)
+if ARCHITECTURE == "aarch64": TARGETS, FOREIGN = FOREIGN, TARGETS
+
+
+def architecture(target): return "aarch64" if target == "aarch64" else "x86-64"
 MLP = """graph @main(%w: param f32[3,4] grad, %b: param f32[3] grad, %x: input f32[2,4]) {
   %t = permute(%w; dims=[1,0])
   %y = addmm(%b, %x, %t)

@@ -7,7 +7,7 @@ cleave_planted, the command with a defect in it (test/tool/planted/core_ops.cpp)
 """
 import json, os, shlex, signal, subprocess, time, unittest
 
-from command_case import CLEAVE, Case, cleave, contents, tensors
+from command_case import CLEAVE, TARGETS, Case, cleave, contents, tensors
 
 PLANTED = os.path.join(os.path.dirname(CLEAVE), "cleave_planted")
 BLOCK = """graph @main(%x: input f32[64,32] grad, %w: param f32[32,32] grad, %b: buffer f32[32]) {
@@ -181,11 +181,11 @@ class Repro(Case):
         self.repeated("defect:tanh", "compile", self.g, "--cache", "off")
 
     def test_options_as_text(self):
-        r = cleave("run", self.g, "--random", "--options", "target=x86-64-v2 compiler=none", "--json")
-        self.assertEqual(json.loads(r.stdout)["target"], "x86-64-v2", r.stderr)
-        options = self.file("o.txt", "target=x86-64-v2\n")
+        r = cleave("run", self.g, "--random", "--options", f"target={TARGETS[0]} compiler=none", "--json")
+        self.assertEqual(json.loads(r.stdout)["target"], TARGETS[0], r.stderr)
+        options = self.file("o.txt", f"target={TARGETS[0]}\n")
         r = cleave("compile", self.g, "--options", "@" + options, "--json", "--cache", "off")
-        self.assertEqual(json.loads(r.stdout)["target"], "x86-64-v2", r.stderr)
+        self.assertEqual(json.loads(r.stdout)["target"], TARGETS[0], r.stderr)
         self.refused(cleave("run", self.g, "--random", "--options", "strct=true"), 1, "--options", "strct")
         self.refused(cleave("run", self.g, "--random", "--options", "@" + self.path("none")), 1, "none")
         self.refused(cleave("run", self.g, "--random", "--options", "freeze=true"), 1, "freeze")
