@@ -1,7 +1,9 @@
 // How far memory budgets reach: what a training step takes at 85, 70, 60 and 50% of the peak that it
 // has without a budget, placeholders (parameters, optimizer state, inputs) aside.
 //
-//   bench_budget_reach [MODEL | STEP.clv ...] [--peak]     default: all of models/step_models.h
+//   bench_budget_reach [MODEL | STEP.clv ...] [--peak] [--write FOLDER]
+//
+// By default all of models/step_models.h; --write writes their steps as MODEL.clv instead.
 //
 // STEP.clv is the traced graph of a step, as TrainStep::graph_text() gives it and the examples'
 // --record writes it; its first result is the loss. For each budget: the planned peak and the time
@@ -102,13 +104,21 @@ void measure(const std::string& name, bool lists_peak) {
 
 void run(int argc, char** argv) {
   std::vector<std::string> names;
+  std::string folder;
   bool lists_peak = false;
   for (int k = 1; k < argc; ++k)
     if (std::string(argv[k]) == "--peak")
       lists_peak = true;
+    else if (std::string(argv[k]) == "--write" && k + 1 < argc)
+      folder = argv[++k];
     else
       names.emplace_back(argv[k]);
   if (names.empty()) names = step_model_names();
+  if (!folder.empty()) {
+    for (const std::string& name : names)
+      std::ofstream(folder + "/" + name + ".clv") << step_text(name);
+    return;
+  }
   fmt::print("{:<16}{:>9}{:>8}{:>8}{:>8}{:>8}{:>8}{:>17}{:>9} {:<24}{:>8}\n", "step", "MB", "100%",
              "85%", "70%", "60%", "50%", "least", "bound", "of", "s");
   for (const std::string& name : names) measure(name, lists_peak);

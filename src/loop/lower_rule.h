@@ -80,10 +80,12 @@ struct LoopRule {};
 
 // The attribute `body`, whose placeholders stand for the items of the list operand.
 struct GroupRule {};
+// The attribute `body`, once for each piece of the operands that `split` names.
+struct RowsRule {};
 
 struct LowerRule {
   std::variant<ElementwiseRule, ReductionRule, KernelRule, ViewRule, LibraryRule, DecompositionRule,
-               ForeignRule, BranchRule, LoopRule, GroupRule>
+               ForeignRule, BranchRule, LoopRule, GroupRule, RowsRule>
       form;
   // Whether this call is replaced by its entry's decompose.
   bool decomposes(const OpView& op) const;
@@ -109,5 +111,6 @@ LowerPtr foreign(ForeignRule rule);
 LowerPtr branch();
 LowerPtr repeat();
 LowerPtr group();
+LowerPtr by_rows();
 
 }  // namespace cleave::loop

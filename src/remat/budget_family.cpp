@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/result.h"
 #include "plan/order.h"
@@ -9,6 +10,7 @@
 #include "plan/simulate.h"
 #include "remat/cheap_remat.h"
 #include "remat/parse_budget.h"
+#include "remat/split_updates.h"
 
 namespace cleave {
 namespace {
@@ -16,6 +18,7 @@ namespace {
 // A level is searched repeatedly, each time from the last result, while that gains 1% or more.
 constexpr int max_searches = 8;
 constexpr int64_t unmet_moves_factor = 8;  // more moves while no sequence is within the limit
+constexpr int64_t smallest_split = 16;     // parts of the peak; a gradient below that stays whole
 int64_t moves_of(size_t tasks) { return 4000 + 12 * static_cast<int64_t>(tasks); }
 
 // The peaks of both must be known.
@@ -32,8 +35,24 @@ Result<BudgetFamily> BudgetFamily::make(const Graph& graph, std::shared_ptr<Prog
   return out;
 }
 
+// What is a small part of the peak doesn't raise it.
+Status BudgetFamily::split_large_updates() {
+  Graph plain = unfused_;
+  CLEAVE_CHECK(planner_->fuse(plain));
+  CLEAVE_TRY(const ProgramBytes bytes,
+             planner_->bytes(plain, [](const ProgramBytes&) { return false; }));
+  Graph split = unfused_;
+  CLEAVE_TRY(const int count, split_updates(split, planner_->ops(),
+                                            {.least_bytes = bytes.arena / smallest_split}));
+  *graph_ = std::move(plain);
+  if (count == 0) return {};
+  unsplit_ = std::exchange(unfused_, std::move(split));
+  *graph_ = unfused_;
+  return planner_->fuse(*graph_);
+}
+
 Status BudgetFamily::build() {
-  CLEAVE_CHECK(planner_->fuse(*graph_));
+  CLEAVE_CHECK(split_large_updates());
   CLEAVE_TRY(ProgramCalls calls, planner_->calls(*graph_));
   calls_ = std::make_unique<ProgramCalls>(std::move(calls));
   CLEAVE_TRY(ProgramTasks tasks, ProgramTasks::make(*graph_, *calls_, planner_->rates()));
@@ -161,7 +180,7 @@ Result<int64_t> BudgetFamily::whole_peak() {
 }
 
 Result<int64_t> BudgetFamily::peak_without_budget() const {
-  Graph g = unfused_;
+  Graph g = unsplit_.value_or(unfused_);
   CLEAVE_CHECK(cheap_remat(g, planner_->rates()));
   CLEAVE_CHECK(planner_->fuse(g));
   CLEAVE_TRY(const ProgramBytes bytes,

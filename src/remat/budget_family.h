@@ -79,6 +79,7 @@ class BudgetFamily {
   BudgetFamily(const Graph& graph, std::shared_ptr<ProgramPlanner> planner, size_t forward_results)
       : graph_(std::make_unique<Graph>(graph)), unfused_(graph), planner_(std::move(planner)),
         forward_results_(forward_results) {}
+  Status split_large_updates();
   Status build();
   Status find_candidates();
   bool add_level();  // false: all levels are searched
@@ -91,6 +92,7 @@ class BudgetFamily {
 
   std::unique_ptr<Graph> graph_;  // fused
   Graph unfused_;
+  std::optional<Graph> unsplit_;  // what unfused_ was before updates were split, if they were
   std::shared_ptr<ProgramPlanner> planner_;
   std::optional<std::vector<WholeCandidate>> candidates_;  // nullopt: not searched yet
   std::unique_ptr<ProgramCalls> calls_;
