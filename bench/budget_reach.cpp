@@ -1,5 +1,5 @@
-// How far memory budgets reach: what a training step takes at 85, 70, 60 and 50% of the peak that it
-// has without a budget, placeholders (parameters, optimizer state, inputs) aside.
+// How far memory budgets reach: what a training step takes at 85, 70, 60 and 50% of the peak that
+// it has without a budget, placeholders (parameters, optimizer state, inputs) aside.
 //
 //   bench_budget_reach [MODEL | STEP.clv ...] [--peak] [--write FOLDER]
 //

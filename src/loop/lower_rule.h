@@ -1,4 +1,4 @@
-// How an operator is lowered, in one of ten forms.
+// How an operator is lowered, in one of eleven forms.
 //
 //   elementwise   each result element is an expression of operand elements; fuses best
 //   reduction     folds an operand over dims
@@ -9,7 +9,7 @@
 //   decomposition the entry's decompose, before lowering
 //   foreign       the host program's own code: C text, or a callback
 //   branch, loop  the thunks of subgraphs, and jumps
-//   group         the calls of a subgraph as one kernel
+//   group, rows   the calls of a subgraph as one kernel, or for pieces of rows in turn
 #pragma once
 #include <functional>
 #include <optional>

@@ -35,8 +35,7 @@ Status lower_rows(Lowering& l, NodeId n) {
     for (size_t k = 0; k < operands.size(); ++k)
       handed.push_back(split[k] == 1 ? rows_of(operands[k], p, pieces) : operands[k]);
     for (const MemRef& r : results) wanted.push_back(rows_of(r, p, pieces));
-    CLEAVE_TRY(const MemRefs made,
-               inline_subgraph(l, *op.graph_attr("body"), handed, wanted));
+    CLEAVE_TRY(const MemRefs made, inline_subgraph(l, *op.graph_attr("body"), handed, wanted));
     for (size_t k = 0; k < made.size(); ++k) {
       const ValueId v = node.out(static_cast<uint32_t>(k));
       if (made[k].storage != wanted[k].storage || !same_elements(made[k].layout, wanted[k].layout))

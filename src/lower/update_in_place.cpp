@@ -74,8 +74,8 @@ void update_in_place(LoweredProgram& p) {
     if (std::any_of(from.begin(), from.end(),
                     [&](size_t thunk) { return is_foreign_result(p.thunks[thunk], u.from); }))
       continue;
-    // No thunk but the copy touches the placeholder after the writer; of a value in pieces, none but
-    // those that write one, which read what they write themselves.
+    // No thunk but the copy touches the placeholder after the writer; of a value in pieces, none
+    // but those that write one, which read what they write themselves.
     const bool in_pieces = std::ranges::find(p.in_pieces, u.from) != p.in_pieces.end();
     if (!std::ranges::all_of(to, [&](size_t thunk) {
           return thunk <= writer || thunk == u.thunk ||

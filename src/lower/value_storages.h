@@ -34,7 +34,7 @@ class ValueStorages {
   MemRef& make_dense(ValueId v) {
     return put(v, add_dense(program_, graph_.name(v), graph_.type(v)));
   }
-  // The memory in which a result is made: what was given for it, its place, or a storage of its own.
+  // The memory in which a result is made: what was given for it, its place, or its own storage.
   MemRef& make(ValueId v);
   void give(ValueId v, MemRef at) { given_[v.v] = std::move(at); }
   bool has_place(ValueId v) const { return is_part(v) || given_.contains(v.v); }

@@ -115,7 +115,7 @@ std::vector<Sample> samples() {
           call({f32({12, 5}), f32({5, 7}), f32({12, 7})},
                graph_text(product, {"%p = mm(%a, %b)", "%r = mul(%p, %c)"}, "%r"), {1, 0, 1}, 4),
           call({i64({4, 2}), i64({2})},
-               graph_text("%a: input i64[1,2], %b: input i64[1]", {"%r = add(%a, %b)"}, "%r"),
+               graph_text("%a: input i64[2,2], %b: input i64[1]", {"%r = add(%a, %b)"}, "%r"),
                {1, 1}, 2),
           call({bf16({6, 3})}, graph_text("%a: input bf16[6,3]", {"%r = sin(%a)"}, "%r"), {1}, 1)};
 }
@@ -127,8 +127,9 @@ std::vector<Reject> rejects() {
            "by_rows: C2: operand 0 is f32[3], expected rows in 2 equal pieces"},
           {"C4", call({f32({6})}, one, {1}, 2),
            "by_rows: C3: %a of body is f32[2], its operand f32[3]"},
-          {"C5", call({f32({2, 2})},
-                      graph_text("%a: input f32[1,2]", {"%r = sum(%a; dim=[0,1])"}, "%r"), {1}, 2),
+          {"C5",
+           call({f32({2, 2})}, graph_text("%a: input f32[1,2]", {"%r = sum(%a; dim=[0,1])"}, "%r"),
+                {1}, 2),
            "by_rows: C5: body returns f32[], expected rows"}};
 }
 

@@ -86,7 +86,7 @@ class BudgetFamily {
   plan::FoundSequence search(int64_t limit) const;
   int64_t limit_of(int level) const { return top_ - (top_ - bottom_) * level / budget_levels; }
   void add(const std::vector<plan::TaskId>& sequence, bool with_apart = false);
-  int64_t cost_of(const plan::FoundSequence& found) const;
+  int64_t cost_of(const std::vector<plan::TaskId>& tasks) const;
   Result<std::optional<size_t>> cheapest_sequence(int64_t room);
   Result<std::optional<size_t>> cheapest_candidate(int64_t room, int64_t below_ns);
 

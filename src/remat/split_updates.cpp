@@ -18,7 +18,8 @@ constexpr Trait never = Trait::random | Trait::effect | Trait::collective | Trai
 class Region {
  public:
   Region(const Graph& g, const std::vector<size_t>& position) : g_(g), position_(position) {
-    for (const Return& r : g.returns()) (r.kind == ReturnKind::update ? updates_ : kept_).insert(r.value);
+    for (const Return& r : g.returns())
+      (r.kind == ReturnKind::update ? updates_ : kept_).insert(r.value);
   }
 
   // All calls that read what `product` makes, up to updates, and what is only made for them; false
@@ -67,7 +68,8 @@ class Region {
       if (!has_rows(v) || kept_.contains(v)) return false;
       if (g_.use_count(v) == 0 && !updates_.contains(v)) return false;
       for (const Use& use : g_.uses(v))
-        if (!is_split(use.node, use.operand) || (!contains(use.node) && !add(use.node))) return false;
+        if (!is_split(use.node, use.operand) || (!contains(use.node) && !add(use.node)))
+          return false;
     }
     return true;
   }
@@ -92,7 +94,8 @@ class Region {
   bool is_by_rows(NodeId n) const {
     const OpView op = g_.view(n);
     if (op.name() == "mm") return has_rows(g_.node(n).out(0));
-    if (op.name() == "index_add" || op.name() == "embedding_dense_backward") return adds_rows(op, n);
+    if (op.name() == "index_add" || op.name() == "embedding_dense_backward")
+      return adds_rows(op, n);
     const Trait traits = traits_of(g_.node(n));
     if (!has(traits, Trait::pointwise) || has(traits, never)) return false;
     const auto rank = static_cast<size_t>(g_.type(g_.node(n).out(0)).rank());
@@ -138,7 +141,8 @@ class PieceWriter {
  public:
   PieceWriter(Graph& outer, const OpRegistry& ops, const Region& region, int64_t pieces)
       : outer_(outer), region_(region), pieces_(pieces), rows_(region.rows() / pieces),
-        body_(fmt::format("{}.{}", outer.name(), outer.name(region.results()[0]))), b_(body_, ops) {}
+        body_(fmt::format("{}.{}", outer.name(), outer.name(region.results()[0]))), b_(body_, ops) {
+  }
 
   Result<GraphRef> write() {
     for (const NodeId n : region_.nodes()) {
@@ -147,7 +151,8 @@ class PieceWriter {
       CLEAVE_CHECK(b_.status());
       for (size_t k = 0; k < made.size(); ++k) map_[node.out(static_cast<uint32_t>(k))] = made[k];
     }
-    for (const ValueId v : region_.results()) body_.add_return({map_.at(v), ReturnKind::result, {}});
+    for (const ValueId v : region_.results())
+      body_.add_return({map_.at(v), ReturnKind::result, {}});
     return std::make_shared<const Graph>(std::move(body_));
   }
   const Values& operands() const { return operands_; }
@@ -157,7 +162,8 @@ class PieceWriter {
   Result<Values> calls_of(NodeId n) {
     const Node& node = outer_.node(n);
     const OpView op = outer_.view(n);
-    if (op.name() == "index_add") return rows_added(op, op.in(0), op.in(1), op.in(2), op.attr("alpha"));
+    if (op.name() == "index_add")
+      return rows_added(op, op.in(0), op.in(1), op.in(2), op.attr("alpha"));
     if (op.name() == "embedding_dense_backward")
       return rows_added(op, {}, op.in(1), op.in(0), AttrValue(int64_t{1}));
     Values inputs;
@@ -231,7 +237,7 @@ class PieceWriter {
   const int64_t pieces_, rows_;  // pieces, and rows of each
   Graph body_;
   Builder b_;
-  std::map<ValueId, ValueId> map_;                     // of the region's values
+  std::map<ValueId, ValueId> map_;                      // of the region's values
   std::map<std::pair<ValueId, bool>, ValueId> handed_;  // whole or split
   ValueId begin_;
   Values operands_;
@@ -254,9 +260,10 @@ Status replace(Graph& graph, const OpRegistry& ops, const Region& region, int64_
   std::vector<std::string> names;
   for (const ValueId v : results) names.push_back(graph.name(v) + ".rows");
   b.name_next(names);
-  const Values made =
-      b.call("by_rows", {CallOperand(std::vector<ValueId>(writer.operands()))},
-             {{"body", AttrValue(body)}, {"split", AttrValue(writer.split())}, {"pieces", AttrValue(pieces)}});
+  const Values made = b.call("by_rows", {CallOperand(std::vector<ValueId>(writer.operands()))},
+                             {{"body", AttrValue(body)},
+                              {"split", AttrValue(writer.split())},
+                              {"pieces", AttrValue(pieces)}});
   CLEAVE_CHECK(b.status());
   for (size_t k = 0; k < results.size(); ++k) graph.replace_uses(results[k], made[k]);
   for (auto n = region.nodes().rbegin(); n != region.nodes().rend(); ++n) graph.erase(*n);

@@ -36,7 +36,8 @@ TEST(BlockSequence, a_chain_fits_in_a_few_roots_of_its_length) {
 TEST(BlockSequence, half_of_a_chain_costs_half_of_its_forward) {
   const TaskId n = 5000;
   const TaskGraph g = chain(n);
-  const RecomputePlan plan = value_or_throw(plan_recompute(g, first_order(g), n / 2, {.moves = 100}));
+  const RecomputePlan plan =
+      value_or_throw(plan_recompute(g, first_order(g), n / 2, {.moves = 100}));
   ASSERT_TRUE(plan.found.met);
   EXPECT_LE(plan.found.peak, n / 2);
   EXPECT_LE(plan.found.time - plan.time_once, n / 2 + 20);
