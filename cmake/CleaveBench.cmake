@@ -19,13 +19,13 @@ foreach(source IN LISTS bench_sources)
   add_dependencies(benches bench_${name})
 endforeach()
 # The model that `cleave train` trains.
-foreach(bench bench_step bench_budget bench_compile_time bench_sizes bench_pass_effect bench_frozen
+foreach(bench bench_step bench_budget bench_budget_reach bench_compile_time bench_sizes bench_pass_effect bench_frozen
               bench_ahead_of_time bench_partial)
   if(TARGET ${bench})
     target_sources(${bench} PRIVATE ${PROJECT_SOURCE_DIR}/tool/gpt.cpp)
   endif()
 endforeach()
-foreach(bench bench_step bench_compile_time bench_sizes bench_pass_effect bench_ahead_of_time
+foreach(bench bench_step bench_budget_reach bench_compile_time bench_sizes bench_pass_effect bench_ahead_of_time
               bench_partial)
   if(TARGET ${bench})
     target_sources(${bench} PRIVATE ${PROJECT_SOURCE_DIR}/bench/models/step_models.cpp)

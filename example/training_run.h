@@ -11,6 +11,7 @@
 //     batches.safetensors                   inputs.K, input K of all steps [steps, ...]; lr and
 //                                           loss, f64[steps]
 //     figures.json                          compile_ms, step_ms, peak_bytes, ...
+//     step.clv                              the traced graph of a step
 //
 //   TrainingRun run(argc, argv, {.steps = 200, .items = 32, .unit = "images"});
 //   const int64_t width = run.number("--width", 64);       // an option of this program
@@ -158,6 +159,7 @@ class TrainingRun {
     put("lr", HostTensor::from(rates_));
     put("loss", HostTensor::from(losses_));
     save_checkpoint(record_ + "/batches.safetensors", store);
+    std::ofstream(record_ + "/step.clv") << step_->graph_text();
     const Report& r = step_->report();
     std::ofstream(record_ + "/figures.json")
         << "{\"compile_ms\": " << compile_ms() << ", \"step_ms\": " << ms

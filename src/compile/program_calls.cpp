@@ -46,6 +46,8 @@ class Collector {
         out_.storages[part.id].update = out_.storages[s].update;
       }
     for (size_t c = 0; c < out_.calls.size(); ++c) set_at_least(c);
+    find_readers();
+    for (size_t c = 0; c < out_.calls.size(); ++c) set_over(c);
     add_unread_operands();
     return std::move(out_);
   }
@@ -192,6 +194,38 @@ class Collector {
     for (size_t i = 0; i + begin < end; ++i) least = std::max(least, now += change[i]);
   }
 
+  void find_readers() {
+    makers_.assign(out_.storages.size(), none), readers_.resize(out_.storages.size());
+    for (size_t c = 0; c < out_.calls.size(); ++c) {
+      for (const int32_t s : out_.calls[c].makes) makers_[static_cast<size_t>(s)] = c;
+      for (const int32_t s : out_.calls[c].reads) readers_[static_cast<size_t>(s)].push_back(c);
+    }
+  }
+  // Whether the call comes after all others that read the storage in every order, because it reads
+  // what they make.
+  bool reads_last(size_t c, size_t storage) const {
+    return std::ranges::all_of(readers_[storage], [&](size_t other) {
+      return other == c || std::ranges::any_of(out_.calls[c].reads, [&](int32_t s) {
+               return makers_[static_cast<size_t>(s)] == other;
+             });
+    });
+  }
+  // The largest result of a call of one kernel that lowering makes over an operand (reuse_dead.h).
+  void set_over(size_t c) {
+    const auto [begin, end] = thunks_[c];
+    const auto* call = end == begin + 1 ? std::get_if<KernelCall>(&p_.thunks[begin].work) : nullptr;
+    if (!call) return;
+    ProgramCalls::Call& out = out_.calls[c];
+    for (const auto& [operand, result] : call->in_place) {
+      const ProgramCalls::Storage &from = out_.storages[operand], &to = out_.storages[result];
+      const bool is_made = std::ranges::count(out.makes, static_cast<int32_t>(result)) > 0;
+      if (!is_made || from.placeholder || from.kept || has_parts(operand) || has_parts(result) ||
+          rounded(from.bytes) != rounded(to.bytes) || !reads_last(c, operand))
+        continue;
+      out.over = std::max(out.over, rounded(to.bytes));
+    }
+  }
+
   template <class Rule>
   bool has_rule(const ProgramCalls::Call& call) const {
     const auto& rule = graph_.node(call.node).op->lower;
@@ -323,6 +357,8 @@ class Collector {
   std::vector<std::pair<size_t, size_t>> thunks_;  // of each call
   std::vector<std::vector<Part>> parts_;           // by storage
   std::vector<bool> is_made_;                      // by storage of out_
+  std::vector<size_t> makers_;                     // calls, by storage of out_
+  std::vector<std::vector<size_t>> readers_;       // the same
   ProgramCalls out_;
 };
 

@@ -16,6 +16,7 @@ class StagePlanner : public ProgramPlanner {
       : ops_(ops), backend_(std::move(backend)), fuses_(fuses) {}
 
   const MachineRates& rates() const override { return backend_->rates(); }
+  const OpRegistry& ops() const override { return ops_; }
   Status fuse(Graph& graph) override;
   Status prepare_cut(Graph& graph) override;
   Result<ProgramCalls> calls(const Graph& graph) override;

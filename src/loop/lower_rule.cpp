@@ -64,6 +64,7 @@ LowerPtr foreign(ForeignRule r) { return rule(std::move(r)); }
 LowerPtr branch() { return rule(BranchRule{}); }
 LowerPtr repeat() { return rule(LoopRule{}); }
 LowerPtr group() { return rule(GroupRule{}); }
+LowerPtr by_rows() { return rule(RowsRule{}); }
 LowerPtr by_decomposition() { return rule(DecompositionRule{}); }
 
 }  // namespace cleave::loop

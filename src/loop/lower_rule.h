@@ -1,4 +1,4 @@
-// How an operator is lowered, in one of ten forms.
+// How an operator is lowered, in one of eleven forms.
 //
 //   elementwise   each result element is an expression of operand elements; fuses best
 //   reduction     folds an operand over dims
@@ -9,7 +9,7 @@
 //   decomposition the entry's decompose, before lowering
 //   foreign       the host program's own code: C text, or a callback
 //   branch, loop  the thunks of subgraphs, and jumps
-//   group         the calls of a subgraph as one kernel
+//   group, rows   the calls of a subgraph as one kernel, or for pieces of rows in turn
 #pragma once
 #include <functional>
 #include <optional>
@@ -83,10 +83,12 @@ struct LoopRule {};
 
 // The attribute `body`, whose placeholders stand for the items of the list operand.
 struct GroupRule {};
+// The attribute `body`, once for each piece of the operands that `split` names.
+struct RowsRule {};
 
 struct LowerRule {
   std::variant<ElementwiseRule, ReductionRule, KernelRule, ViewRule, LibraryRule, DecompositionRule,
-               ForeignRule, BranchRule, LoopRule, GroupRule>
+               ForeignRule, BranchRule, LoopRule, GroupRule, RowsRule>
       form;
   // Whether this call is replaced by its entry's decompose.
   bool decomposes(const OpView& op) const;
@@ -112,5 +114,6 @@ LowerPtr foreign(ForeignRule rule);
 LowerPtr branch();
 LowerPtr repeat();
 LowerPtr group();
+LowerPtr by_rows();
 
 }  // namespace cleave::loop

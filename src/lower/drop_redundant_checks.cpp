@@ -1,11 +1,23 @@
 #include "lower/drop_redundant_checks.h"
 
+#include <algorithm>
 #include <map>
 
 #include "lower/kernel_checks.h"
 #include "lower/thunk_uses.h"
 
 namespace cleave {
+
+namespace {
+
+bool makes_indices(const LoweredProgram& p, const Thunk& thunk) {
+  return std::ranges::any_of(uses_of(p, thunk), [&](const StorageUse& u) {
+    const DType t = p.storages[u.storage].dtype;
+    return u.is_written && (t == DType::i64 || t == DType::i32);
+  });
+}
+
+}  // namespace
 
 void drop_redundant_checks(LoweredProgram& p) {
   std::vector<std::optional<KernelChecks>> kernels(p.kernels.size());
@@ -18,7 +30,7 @@ void drop_redundant_checks(LoweredProgram& p) {
     if (is_target[i] || std::holds_alternative<JumpCall>(thunk.work)) known.clear();
     const auto* call = std::get_if<KernelCall>(&thunk.work);
     const KernelChecks* checks = nullptr;
-    if (call && thunk.may_fail) {
+    if (call && (thunk.may_fail || makes_indices(p, thunk))) {
       std::optional<KernelChecks>& found = kernels[call->kernel];
       if (!found) found = checks_of(p.kernels[call->kernel]);
       checks = &*found;

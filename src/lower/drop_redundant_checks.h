@@ -1,4 +1,5 @@
-// Clears may_fail of the thunks whose index checks earlier thunks have made already.
+// Clears may_fail of the thunks whose index checks earlier thunks have made already, or whose
+// indices they have clamped to the range.
 #pragma once
 #include "lower/program.h"
 

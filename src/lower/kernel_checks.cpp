@@ -52,9 +52,11 @@ class CheckReader {
       block(i->then);
       runs_ = outer;
     }
-    if (auto* st = std::get_if<Store>(&s.node))
+    if (auto* st = std::get_if<Store>(&s.node)) {
       if (k_.buffers[static_cast<size_t>(st->buffer)].access != Access::local && !first_store_)
         first_store_ = statement_;
+      add_clamped(*st);
+    }
     if (auto* c = std::get_if<Check>(&s.node)) check(*c);
   }
 
@@ -76,6 +78,23 @@ class CheckReader {
       const IndexRange range{static_cast<size_t>(store->buffer), *bound, c.from_zero};
       if (covers(store->index, range.buffer)) out_.proven.push_back(range);
     }
+  }
+
+  // min(max(x, lo), hi) with constants, stored in all elements of a buffer.
+  void add_clamped(const Store& store) {
+    const Expr x = defined(store.value);
+    if (x->op != Op::min || is_floating(x.type())) return;
+    const Expr inner = defined(x->args[0]);
+    const int64_t* hi = x->args[1].as_const_int();
+    if (!hi || *hi < 0 || inner->op != Op::max) return;
+    const int64_t* lo = inner->args[1].as_const_int();
+    if (!lo || *lo < 0 || *lo > *hi) return;
+    const IndexRange range{static_cast<size_t>(store.buffer), *hi + 1, true};
+    if (covers(store.index, range.buffer)) out_.proven.push_back(range);
+  }
+  Expr defined(const Expr& e) const {
+    const auto it = e->op == Op::var ? lets_.find(e->id()) : lets_.end();
+    return it == lets_.end() ? e : it->second;
   }
 
   // Without a cast from i32 to an integer.

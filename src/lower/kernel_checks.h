@@ -4,6 +4,8 @@
 //     let i = idx[p]                       every element of idx, if it has 768
 //     fold over r in 128 {                 runs at least once
 //       check 0 <= i < 63
+//
+//     clamped[p] = min(max(i, 0), 62)      proves its range without a check
 #pragma once
 #include <vector>
 

@@ -68,7 +68,7 @@ void lower(Lowering& l, const Group& group) {
   std::vector<size_t> parts;
   for (const auto& [inside, v] : group.results) {
     const MemRef& at = l.values.make(v);
-    if (l.values.has_place(v)) parts.push_back(at.storage);
+    if (l.values.is_part(v)) parts.push_back(at.storage);
     results.push_back(
         {inside, thunk.bind(l.program, at, group.graph.type(inside).dtype, Access::write)});
     thunk.kernel.work += at.layout.numel();

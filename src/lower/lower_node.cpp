@@ -7,6 +7,7 @@
 #include "lower/lower_kernel.h"
 #include "lower/lower_library.h"
 #include "lower/lower_loop.h"
+#include "lower/lower_rows.h"
 #include "lower/lower_view.h"
 
 namespace cleave {
@@ -42,6 +43,7 @@ struct LowerByForm {
   Status operator()(const BranchRule&) { return lower_branch(l, n); }
   Status operator()(const LoopRule&) { return lower_loop(l, n); }
   Status operator()(const GroupRule&) { return lower_group(l, n); }
+  Status operator()(const RowsRule&) { return lower_rows(l, n); }
   Status operator()(const DecompositionRule&) { return not_decomposed(); }
 
   Status not_decomposed() const { return bug("{} was not decomposed", l.graph.view(n).name()); }

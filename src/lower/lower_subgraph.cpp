@@ -22,7 +22,8 @@ MemRefs list_memory(const Lowering& l, const OpView& op) {
   return out;
 }
 
-Result<MemRefs> inline_subgraph(Lowering& l, const Graph& g, const MemRefs& operands) {
+Result<MemRefs> inline_subgraph(Lowering& l, const Graph& g, const MemRefs& operands,
+                                const MemRefs& wanted) {
   if (l.program.thunks.size() > max_thunks)
     return unsupported(
         "more than {} steps once subgraphs stand in their places "
@@ -40,6 +41,10 @@ Result<MemRefs> inline_subgraph(Lowering& l, const Graph& g, const MemRefs& oper
       return bug("@{}: its caller has no symint {}", g.name(), g.name(p.value));
     inner.values.put(p.value, l.values.at(outer));
   }
+  for (size_t k = 0; k < wanted.size(); ++k)
+    if (const Wanted w{g.returns()[k].value, wanted[k].layout};
+        g.value(w.value).def.valid() && can_write(g, w))
+      inner.values.give(w.value, wanted[k]);
   CLEAVE_CHECK(lower_nodes(inner));
   MemRefs results;
   for (const Return& r : g.returns()) results.push_back(inner.values.at(r.value));

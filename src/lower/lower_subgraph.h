@@ -8,8 +8,9 @@ namespace cleave {
 MemRefs list_memory(const Lowering& lowering, const OpView& op);
 
 // Appends the thunks of a subgraph whose operands are in the given memory; returns the memory of
-// its results.
-Result<MemRefs> inline_subgraph(Lowering& lowering, const Graph& graph, const MemRefs& operands);
+// its results. With `wanted`, calls that can write a result there do.
+Result<MemRefs> inline_subgraph(Lowering& lowering, const Graph& graph, const MemRefs& operands,
+                                const MemRefs& wanted = {});
 
 // The storage of values[k], if it was added since `own`, no other of the values is in it, and the
 // value fills it.

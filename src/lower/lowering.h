@@ -4,7 +4,7 @@
 //   lower_group     calls as one kernel         lower_foreign     a call of the host program's code
 //   lower_kernel    loops written by the        lower_branch      a cond
 //                   operator itself             lower_loop        a while_loop
-//   lower_join      copies into one result
+//   lower_join      copies into one result      lower_rows        a graph piece by piece
 //   lower_cast      nothing, if the readers convert what they read
 #pragma once
 #include "lower/kernel_table.h"

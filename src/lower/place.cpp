@@ -175,6 +175,7 @@ bool can_write(const Graph& g, const Wanted& wanted) {
     bool operator()(const ForeignRule&) { return false; }
     bool operator()(const BranchRule&) { return false; }
     bool operator()(const LoopRule&) { return false; }
+    bool operator()(const RowsRule&) { return false; }
   };
   const LowerRule* rule = rule_of(g.node(n));
   // A single element is copied together with others: kernels that write it at different offsets

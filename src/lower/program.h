@@ -10,6 +10,8 @@ namespace cleave {
 
 struct LoweredProgram : ThunkProgram {
   std::vector<loop::Kernel> kernels;  // distinct ones
+  // Storages that thunks of one node write, each other elements (lower_rows.h).
+  std::vector<size_t> in_pieces = {};
   ThunkProgram& thunk_program() { return *this; }
   const ThunkProgram& thunk_program() const { return *this; }
 };

@@ -74,8 +74,15 @@ void update_in_place(LoweredProgram& p) {
     if (std::any_of(from.begin(), from.end(),
                     [&](size_t thunk) { return is_foreign_result(p.thunks[thunk], u.from); }))
       continue;
-    // No thunk but the copy touches the placeholder after the writer.
-    if (to.size() > 1 && to[to.size() - 2] > writer) continue;
+    // No thunk but the copy touches the placeholder after the writer; of a value in pieces, none
+    // but those that write one, which read what they write themselves.
+    const bool in_pieces = std::ranges::find(p.in_pieces, u.from) != p.in_pieces.end();
+    if (!std::ranges::all_of(to, [&](size_t thunk) {
+          return thunk <= writer || thunk == u.thunk ||
+                 (in_pieces && writes(p, p.thunks[thunk], u.from) &&
+                  can_write_over(p.thunks[thunk], u.from, u.to));
+        }))
+      continue;
     for (size_t thunk : from)
       rename_storages(p.thunks[thunk], [&](size_t s) { return s == u.from ? u.to : s; });
     renamed[u.from] = true;

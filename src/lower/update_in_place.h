@@ -1,6 +1,7 @@
 // Writes an update directly into the placeholder's memory if its value is computed after the last
 // thunk that may fail and after the last read of the placeholder by others. A thunk that reads the
-// placeholder itself must be a kernel that reads each element at the address that it writes. Thunks
+// placeholder itself must be a kernel that reads each element at the address that it writes. Where
+// the value is written in pieces (LoweredProgram::in_pieces), each of its thunks may be one. Thunks
 // in loops are excluded.
 #pragma once
 #include "lower/program.h"

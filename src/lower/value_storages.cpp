@@ -33,6 +33,7 @@ const MemRef& ValueStorages::at(ValueId v) const {
 }
 
 MemRef& ValueStorages::make(ValueId v) {
+  if (const auto given = given_.find(v.v); given != given_.end()) return put(v, given->second);
   const auto place = places_.find(v.v);
   if (place == places_.end()) return make_dense(v);
   const auto& [whole, layout] = place->second;

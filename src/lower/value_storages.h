@@ -34,9 +34,12 @@ class ValueStorages {
   MemRef& make_dense(ValueId v) {
     return put(v, add_dense(program_, graph_.name(v), graph_.type(v)));
   }
-  // The memory in which a result is made: its place, or a storage of its own.
+  // The memory in which a result is made: what was given for it, its place, or its own storage.
   MemRef& make(ValueId v);
-  bool has_place(ValueId v) const { return places_.contains(v.v); }
+  void give(ValueId v, MemRef at) { given_[v.v] = std::move(at); }
+  bool has_place(ValueId v) const { return is_part(v) || given_.contains(v.v); }
+  // Whether it is made in the memory of another value, with others beside it.
+  bool is_part(ValueId v) const { return places_.contains(v.v); }
   // The memory of a join's result, if an operand has been made in it; else none.
   std::optional<MemRef> begun(ValueId v) const;
 
@@ -49,6 +52,7 @@ class ValueStorages {
   const Places places_;
   std::vector<bool> returned_;                   // by value
   std::unordered_map<uint32_t, MemRef> at_;      // by value
+  std::unordered_map<uint32_t, MemRef> given_;   // by value
   std::unordered_map<uint32_t, size_t> wholes_;  // storages that have parts, once added
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plan/block_sequence.h"
 #include "plan/cut_sequence.h"
 #include "plan/exact_sequence.h"
 #include "plan/order.h"
@@ -59,7 +60,7 @@ class Planner {
  private:
   bool done() const { return best_.met && best_.time <= min_time_; }
 
-  // Adds the sequence and the result of cutting it.
+  // Adds the sequence, the result of cutting it, and where that isn't within the limit, of blocks.
   void add_starts(std::span<const TaskId> from, std::vector<std::vector<TaskId>>& starts) const {
     const auto add = [&](std::vector<TaskId> tasks) {
       if (std::find(starts.begin(), starts.end(), tasks) == starts.end())
@@ -68,7 +69,11 @@ class Planner {
     add({from.begin(), from.end()});
     std::optional<CutSequence> cut =
         cut_to_limit(graph_, from, limit_, is_large(graph_.size()) ? cuts_of_large : cuts_of_small);
+    const bool met = cut && cut->peak <= limit_;
     if (cut) add(std::move(cut->tasks));
+    if (met) return;
+    if (std::optional<CutSequence> blocks = blocks_to_limit(graph_, from, limit_))
+      add(std::move(blocks->tasks));
   }
 
   FoundSequence search(std::span<const TaskId> start, int64_t moves, SearchKind kind) {

@@ -5,6 +5,7 @@
 //        |
 //        +--> up to 12 values: complete search, exact (exact_sequence.h)
 //        +--> cuts at the peak choose what to recompute --> sequences --> search on the real peak
+//        |      where they don't get there, blocks of it do (block_sequence.h)
 //        +--> bounds, over every order and in the given order
 //
 // For up to 12 values these are exact: whether a sequence is within the limit, its time, which is

@@ -11,7 +11,7 @@ Status check_sizes(const std::vector<Task>& tasks) {
   int64_t bytes = 0, time = 0;
   for (size_t v = 0; v < tasks.size(); ++v) {
     const Task& t = tasks[v];
-    if (t.bytes < 0 || t.workspace < 0 || t.time < 0)
+    if (t.bytes < 0 || t.workspace < -t.bytes || t.time < 0)
       return user_error("task {}: bytes {}, workspace {}, time {}: expected none below 0", v,
                         t.bytes, t.workspace, t.time);
     if (t.bytes > largest_sum - bytes || t.workspace > largest_sum - bytes - t.bytes ||

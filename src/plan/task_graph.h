@@ -31,8 +31,10 @@
 namespace cleave::plan {
 
 struct Task {
-  int64_t bytes = 0;      // of the value it makes, of several together
-  int64_t workspace = 0;  // bytes that it needs while it runs
+  int64_t bytes = 0;  // of the value it makes, of several together
+  // Bytes that it needs while it runs; below 0, at least -bytes, where its value is made over an
+  // operand.
+  int64_t workspace = 0;
   int64_t time = 0;
   bool kept = false;  // the value lives to the end of the sequence; of several: one does
   bool once = false;  // it must not run again: its value is kept as long as it is read

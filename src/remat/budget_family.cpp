@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/result.h"
 #include "plan/order.h"
@@ -9,6 +10,7 @@
 #include "plan/simulate.h"
 #include "remat/cheap_remat.h"
 #include "remat/parse_budget.h"
+#include "remat/split_updates.h"
 
 namespace cleave {
 namespace {
@@ -16,6 +18,8 @@ namespace {
 // A level is searched repeatedly, each time from the last result, while that gains 1% or more.
 constexpr int max_searches = 8;
 constexpr int64_t unmet_moves_factor = 8;  // more moves while no sequence is within the limit
+constexpr int64_t dear_moves = 40;  // a level that recomputes 1/40 of the time gets twice the moves
+constexpr int64_t smallest_split = 16;  // parts of the peak; a gradient below that stays whole
 int64_t moves_of(size_t tasks) { return 4000 + 12 * static_cast<int64_t>(tasks); }
 
 // The peaks of both must be known.
@@ -32,8 +36,24 @@ Result<BudgetFamily> BudgetFamily::make(const Graph& graph, std::shared_ptr<Prog
   return out;
 }
 
+// What is a small part of the peak doesn't raise it.
+Status BudgetFamily::split_large_updates() {
+  Graph plain = unfused_;
+  CLEAVE_CHECK(planner_->fuse(plain));
+  CLEAVE_TRY(const ProgramBytes bytes,
+             planner_->bytes(plain, [](const ProgramBytes&) { return false; }));
+  Graph split = unfused_;
+  CLEAVE_TRY(const int count,
+             split_updates(split, planner_->ops(), {.least_bytes = bytes.arena / smallest_split}));
+  *graph_ = std::move(plain);
+  if (count == 0) return {};
+  unsplit_ = std::exchange(unfused_, std::move(split));
+  *graph_ = unfused_;
+  return planner_->fuse(*graph_);
+}
+
 Status BudgetFamily::build() {
-  CLEAVE_CHECK(planner_->fuse(*graph_));
+  CLEAVE_CHECK(split_large_updates());
   CLEAVE_TRY(ProgramCalls calls, planner_->calls(*graph_));
   calls_ = std::make_unique<ProgramCalls>(std::move(calls));
   CLEAVE_TRY(ProgramTasks tasks, ProgramTasks::make(*graph_, *calls_, planner_->rates()));
@@ -85,22 +105,25 @@ void BudgetFamily::add(const std::vector<plan::TaskId>& sequence, bool with_apar
 
 // The recomputation time of a found sequence, in its order or with the values of each node
 // together, whichever is less.
-int64_t BudgetFamily::cost_of(const plan::FoundSequence& found) const {
-  return tasks_->recompute_ns(tasks_->needed(found.tasks));
+int64_t BudgetFamily::cost_of(const std::vector<plan::TaskId>& tasks) const {
+  return tasks_->recompute_ns(tasks_->needed(tasks));
 }
 
 plan::FoundSequence BudgetFamily::search(int64_t limit) const {
   const plan::TaskGraph& graph = tasks_->tasks();
   plan::FoundSequence best;
-  int64_t least = 0;
+  int64_t least = 0, whole = 1;
+  for (const plan::Task& t : graph.tasks) whole += t.time;
   for (int attempt = 0; attempt < max_searches; ++attempt) {
     plan::RecomputeOptions options{
         .seed = static_cast<uint64_t>(budget_level_ + budget_levels * attempt),
         .moves = moves_of(graph.size())};
-    if (attempt > 0 && !best.met) options.moves *= unmet_moves_factor;
+    const int64_t dear = cost_of(attempt == 0 ? last_sequence_ : best.tasks) * dear_moves / whole;
+    options.moves *= 1 + std::min<int64_t>(dear, unmet_moves_factor - 1);
+    if (attempt > 0 && !best.met) options.moves = moves_of(graph.size()) * unmet_moves_factor;
     options.seeds = {attempt == 0 ? &last_sequence_ : &best.tasks, 1};
     plan::FoundSequence found = plan::find_recompute(graph, {&first_sequence_, 1}, limit, options);
-    const int64_t cost = cost_of(found);
+    const int64_t cost = cost_of(found.tasks);
     const bool gains = attempt == 0 || (found.met != best.met ? found.met
                                         : found.met           ? cost < least / 100 * 99
                                                               : found.peak < best.peak);
@@ -161,7 +184,7 @@ Result<int64_t> BudgetFamily::whole_peak() {
 }
 
 Result<int64_t> BudgetFamily::peak_without_budget() const {
-  Graph g = unfused_;
+  Graph g = unsplit_.value_or(unfused_);
   CLEAVE_CHECK(cheap_remat(g, planner_->rates()));
   CLEAVE_CHECK(planner_->fuse(g));
   CLEAVE_TRY(const ProgramBytes bytes,

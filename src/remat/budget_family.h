@@ -79,18 +79,20 @@ class BudgetFamily {
   BudgetFamily(const Graph& graph, std::shared_ptr<ProgramPlanner> planner, size_t forward_results)
       : graph_(std::make_unique<Graph>(graph)), unfused_(graph), planner_(std::move(planner)),
         forward_results_(forward_results) {}
+  Status split_large_updates();
   Status build();
   Status find_candidates();
   bool add_level();  // false: all levels are searched
   plan::FoundSequence search(int64_t limit) const;
   int64_t limit_of(int level) const { return top_ - (top_ - bottom_) * level / budget_levels; }
   void add(const std::vector<plan::TaskId>& sequence, bool with_apart = false);
-  int64_t cost_of(const plan::FoundSequence& found) const;
+  int64_t cost_of(const std::vector<plan::TaskId>& tasks) const;
   Result<std::optional<size_t>> cheapest_sequence(int64_t room);
   Result<std::optional<size_t>> cheapest_candidate(int64_t room, int64_t below_ns);
 
   std::unique_ptr<Graph> graph_;  // fused
   Graph unfused_;
+  std::optional<Graph> unsplit_;  // what unfused_ was before updates were split, if they were
   std::shared_ptr<ProgramPlanner> planner_;
   std::optional<std::vector<WholeCandidate>> candidates_;  // nullopt: not searched yet
   std::unique_ptr<ProgramCalls> calls_;

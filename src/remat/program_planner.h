@@ -5,6 +5,7 @@
 
 #include "cut/call_cost.h"
 #include "ir/graph.h"
+#include "ir/op_def.h"
 #include "remat/program_tasks.h"
 
 namespace cleave {
@@ -22,6 +23,8 @@ class ProgramPlanner {
   virtual ~ProgramPlanner() = default;
   // The cost table that all decisions use.
   virtual const MachineRates& rates() const = 0;
+  // What calls are made of.
+  virtual const OpRegistry& ops() const = 0;
   // Fuses the calls of a decomposed graph.
   virtual Status fuse(Graph& graph) = 0;
   // Runs the stages from verify to fuse on a half of a cut, without optional passes.

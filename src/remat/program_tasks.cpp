@@ -28,7 +28,7 @@ void ProgramTasks::add_tasks(const MachineRates& rates) {
   for (TaskId c = 0; c < program_->calls.size(); ++c) {
     const ProgramCalls::Call& call = program_->calls[c];
     const Node& node = graph_->node(call.node);
-    list_.push_back({.workspace = call.workspace,
+    list_.push_back({.workspace = call.workspace - call.over,
                      .time = call_ns(*graph_, call.node, rates),
                      .once = runs_once(traits_of(node)) || call.may_fail || !call.updates.empty() ||
                              node.tag.policy == Recompute::must_save});

@@ -36,6 +36,7 @@ struct ProgramCalls {
     NodeId node;
     int64_t workspace = 0;         // memory that only its own thunks use, at the most
     int64_t at_least = 0;          // in memory at one of its thunks in every order
+    int64_t over = 0;              // bytes of what it makes over an operand that it reads last
     std::vector<int32_t> reads;    // storages that were there before
     std::vector<int32_t> makes;    // storages that others read, or that are returned
     std::vector<int32_t> updates;  // placeholders' storages that it writes over
