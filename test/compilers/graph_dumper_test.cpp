@@ -11,6 +11,7 @@
 #include "cleave/cleave.h"
 #include "runtime/private_folder.h"
 #include "test/compilers/ramp.h"
+#include "test/emulated.h"
 #include "test/trace/traced.h"
 
 namespace cleave {
@@ -190,8 +191,7 @@ TEST_F(GraphDumper, debug_compile_leaves_a_line_that_repeats_the_run) {
   const std::string line = testing::internal::GetCapturedStdout();
   EXPECT_EQ(line, text_of(folder + "/repeat.txt"));
   const HostTensor y = f(HostTensors(in))[0];
-  const std::string command =
-      std::filesystem::read_symlink("/proc/self/exe").parent_path().string() + "/" + line;
+  const std::string command = test::command_folder().string() + "/" + line;
   ASSERT_EQ(std::system((command.substr(0, command.size() - 1) + " > /dev/null 2>&1").c_str()), 0)
       << command;
   EXPECT_TRUE(load_tensors(folder + "/results.safetensors").at("out.0").same_bits(y));

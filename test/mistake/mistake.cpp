@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "test/emulated.h"
+
 namespace cleave::mistake {
 
 std::string tmp(const std::string& name) {
@@ -86,7 +88,7 @@ TrainStep mlp_step(const Mlp& model, const TrainOptions& options, Location at) {
 
 void command(const std::string& line) {
   const std::filesystem::path folder = tmp("");
-  const auto bin = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  const auto bin = test::command_folder();
   std::ofstream(folder / "model.clv")
       << "graph @main(%s0: symint range(1, 64), %x: input f32[s0,4], %w: param f32[8,4] grad) {\n"
          "  %t = permute(%w; dims=[1,0])\n  %y = mm(%x, %t)\n  return %y\n}\n";
