@@ -176,7 +176,8 @@ INLINE i64x16 get_where_8(const void *p, i32x16 on) {
   four_i64 part[4];
   __builtin_memcpy(part, &wide, sizeof part);
   for (int h = 0; h < 4; ++h)
-    part[h] = __builtin_ia32_maskloadq256((const four_i64 *)((const long long *)p + 4 * h), part[h]);
+    part[h] =
+        __builtin_ia32_maskloadq256((const four_i64 *)((const long long *)p + 4 * h), part[h]);
   __builtin_memcpy(&v, part, sizeof v);
 #else
   for (int l = 0; l < 16; ++l)

@@ -20,8 +20,8 @@ struct GemmOperand {
 // Columns of a packed B: those of the widest kernel, and a multiple of the others'.
 constexpr int64_t gemm_panel = 32;
 
-// A [batch, m, k], B [batch, k, n], C_in [batch, m, n], C [batch, m, n]. Strides are in elements, may
-// be 0 and in any order: a transposed operand has row and col exchanged, a row vector C_in has
+// A [batch, m, k], B [batch, k, n], C_in [batch, m, n], C [batch, m, n]. Strides are in elements,
+// may be 0 and in any order: a transposed operand has row and col exchanged, a row vector C_in has
 // c_in_row = 0. The columns of C lie side by side. C overlaps no operand.
 struct GemmSpec {
   DType dtype = DType::f32;

@@ -1,6 +1,7 @@
 #include "lower/kernel_checks.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -86,7 +87,8 @@ class CheckReader {
     if (x->op != Op::min || is_floating(x.type())) return;
     const Expr inner = defined(x->args[0]);
     const int64_t* hi = x->args[1].as_const_int();
-    if (!hi || *hi < 0 || inner->op != Op::max) return;
+    if (!hi || *hi < 0 || *hi == std::numeric_limits<int64_t>::max() || inner->op != Op::max)
+      return;
     const int64_t* lo = inner->args[1].as_const_int();
     if (!lo || *lo < 0 || *lo > *hi) return;
     const IndexRange range{static_cast<size_t>(store.buffer), *hi + 1, true};

@@ -1,6 +1,7 @@
 #include "plan/recompute.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "plan/block_sequence.h"
 #include "plan/cut_sequence.h"
@@ -69,11 +70,11 @@ class Planner {
     add({from.begin(), from.end()});
     std::optional<CutSequence> cut =
         cut_to_limit(graph_, from, limit_, is_large(graph_.size()) ? cuts_of_large : cuts_of_small);
-    const bool met = cut && cut->peak <= limit_;
+    const int64_t peak = cut ? cut->peak : std::numeric_limits<int64_t>::max();
     if (cut) add(std::move(cut->tasks));
-    if (met) return;
-    if (std::optional<CutSequence> blocks = blocks_to_limit(graph_, from, limit_))
-      add(std::move(blocks->tasks));
+    if (peak <= limit_) return;
+    std::optional<CutSequence> blocks = blocks_to_limit(graph_, from, limit_);
+    if (blocks && blocks->peak < peak) add(std::move(blocks->tasks));
   }
 
   FoundSequence search(std::span<const TaskId> start, int64_t moves, SearchKind kind) {

@@ -12,7 +12,9 @@
 namespace cleave {
 namespace {
 
-constexpr Trait never = Trait::random | Trait::effect | Trait::collective | Trait::data_dependent;
+// A constructor names its whole size.
+constexpr Trait never =
+    Trait::random | Trait::effect | Trait::collective | Trait::data_dependent | Trait::constructor;
 
 // The calls that compute updates from products, row by row.
 class Region {
@@ -28,6 +30,7 @@ class Region {
     const Type& t = g_.type(g_.node(product).out(0));
     if (t.rank() != 2 || !t.is_static()) return false;
     rows_ = t.shape[0].value();
+    if (!is_by_rows(product)) return false;
     nodes_.assign(1, product);
     for (size_t i = 0; i < nodes_.size(); ++i) {
       if (!add_readers(nodes_[i])) return false;
@@ -123,9 +126,13 @@ class Region {
              op.in_type(0).shape[0] == Dim(rows_);
     });
   }
+  // What it is a view of, of all elements.
   ValueId base_of(ValueId v) const {
-    while (g_.value(v).def.valid() && has(g_.node(g_.value(v).def).op->traits, Trait::view))
-      v = g_.node(g_.value(v).def).inputs[0];
+    while (g_.value(v).def.valid() && has(g_.node(g_.value(v).def).op->traits, Trait::view)) {
+      const ValueId whole = g_.node(g_.value(v).def).inputs[0];
+      if (!g_.type(v).is_static() || g_.type(v).numel() != g_.type(whole).numel()) break;
+      v = whole;
+    }
     return v;
   }
 

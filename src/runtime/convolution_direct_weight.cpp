@@ -21,9 +21,7 @@ class DirectWeight final : public Convolution {
  public:
   DirectWeight(const ConvolutionSpec& spec, InstructionSet set);
   int64_t scratch_bytes() const override { return lanes() * lane_bytes_; }
-  long pieces() const {
-    return static_cast<long>((s_.groups + piece_groups_ - 1) / piece_groups_);
-  }
+  long pieces() const { return static_cast<long>((s_.groups + piece_groups_ - 1) / piece_groups_); }
   void run(const ConvolutionOperands& at, void* scratch, Executor& executor) const override;
 
  private:

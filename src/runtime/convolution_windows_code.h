@@ -11,8 +11,8 @@
 //   load_every_other(x, mask, from)   elements 0, 2, 4, ..
 constexpr int64_t lanes = Lanes::count;
 
-// As many columns as lanes: their elements under a tap of offset 0, whether or not these are in the image.
-// Lane i of a run is at offset + i * stride; runs that are adjacent in memory are merged.
+// As many columns as lanes: their elements under a tap of offset 0, whether or not these are in the
+// image. Lane i of a run is at offset + i * stride; runs that are adjacent in memory are merged.
 struct Columns {
   Lanes::Ints depth, row, column;  // position * stride, by lane
   int runs = 0;

@@ -103,7 +103,7 @@ const Case statements[] = {
      "memory_budget=0.25) : "
      "f32[2,3]\n  return %b",
      "  %a = exp(%x) !recompute(must_save, ac=3) : f32[2,3]\n"
-     "  %b = exp(%a) !recompute(prefer_recompute) : f32[2,3]\n  return %b\n"},
+     "  %b = exp(%a) !recompute(prefer_recompute, memory_budget=0.25) : f32[2,3]\n  return %b\n"},
     {"sources",
      "  %a = exp(%x) # m/gpt-2.cpp:12\n  %b = exp(%a) # \"my model.cpp\":3\n"
      "  %c = exp(%b) # see above: 12\n  return %c # r:1",

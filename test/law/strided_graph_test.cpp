@@ -22,7 +22,7 @@ RandomGraph joint_of(uint64_t seed) {
 
 TEST(StridedGraphs, most_kinds_are_drawn) {
   int permuted = 0, gaps = 0, over_itself = 0, results = 0, updated = 0, ones = 0;
-  for (uint64_t seed = 0; seed < 60; ++seed) {
+  for (uint64_t seed = 0; seed < 80; ++seed) {
     const RandomGraph r = with_strides(joint_of(seed), seed);
     ASSERT_TRUE(verify(r.g).ok()) << verify(r.g).failure().message;
     EXPECT_EQ(print(parsed(print(r.g))), print(r.g));

@@ -62,5 +62,19 @@ TEST(LongRow, of_windows_is_as_the_oracle_has_it) {
     }
 }
 
+// Planes enough to be scattered, and indices of no element.
+TEST(LongRow, of_windows_in_the_padding_have_no_gradient) {
+  Array indices(DType::i64, {4, 2, 1, 1});
+  for (int64_t k = 0; k < indices.numel(); ++k) indices.set_int(k, k % 3 == 0 ? 1000 : -k);
+  by_both(
+      "graph @main(%g: input f32[4,2,1,1], %x: input f32[4,2,1,1], %i: input i64[4,2,1,1]) {\n"
+      "  %y = max_pool2d_with_indices_backward(%g, %x, %i; kernel_size=[2], stride=[2], "
+      "padding=[1], dilation=[2], ceil_mode=false) : f32[4,2,1,1]\n  return %y\n}\n",
+      {{"g", scattered(DType::f32, {4, 2, 1, 1}, 1)},
+       {"x", scattered(DType::f32, {4, 2, 1, 1}, 2)},
+       {"i", indices}},
+      0);
+}
+
 }  // namespace
 }  // namespace cleave::test

@@ -56,6 +56,36 @@ TEST(SplitUpdates, rows_may_be_added_by_indices_that_an_embedding_checks) {
   EXPECT_EQ(split(step("  %e = embedding(%t, %i)\n" + with_add, "%e, %n -> %w")), 1);
 }
 
+TEST(SplitUpdates, the_gradient_of_a_table_is_split_where_it_is_a_plain_sum) {
+  const auto of_table = [](const std::string& padding, const std::string& by_freq) {
+    return step(
+        "  %e = embedding(%t, %i)\n  %g = embedding_dense_backward(%s, %i; num_weights=12, "
+        "padding_idx=" +
+            padding + ", scale_grad_by_freq=" + by_freq + ")\n" + update,
+        "%e, %n -> %w");
+  };
+  EXPECT_EQ(split(of_table("-1", "false")), 1);
+  EXPECT_EQ(split(of_table("3", "false")), 0);
+  EXPECT_EQ(split(of_table("-1", "true")), 0);
+}
+
+TEST(SplitUpdates, an_embedding_checks_the_indices_that_it_reads) {
+  const std::string add = "  %p = mm(%a, %b)\n  %g = index_add(%p, %i, %s; dim=0)\n" + update;
+  EXPECT_EQ(
+      split(step("  %v = view(%i; size=[7,1])\n  %e = embedding(%t, %v)\n" + add, "%e, %n -> %w")),
+      1);
+  EXPECT_EQ(split(step("  %v = slice(%i; dim=0, start=0, end=4)\n  %e = embedding(%t, %v)\n" + add,
+                       "%e, %n -> %w")),
+            0);
+}
+
+TEST(SplitUpdates, a_constant_of_the_whole_size_is_handed_to_the_pieces) {
+  Graph g = test::parsed(step("  %f = full(; size=[12,4], fill_value=0.1)\n" + product +
+                              "  %h = sub(%g, %f)\n  %n = sub(%w, %h)\n"));
+  ASSERT_EQ(split(g), 1);
+  value_or_throw(verify(g));
+}
+
 TEST(SplitUpdates, what_needs_the_whole_gradient_keeps_it) {
   EXPECT_EQ(split(step(product + update, "%g, %n -> %w")), 0);                          // returned
   EXPECT_EQ(split(step(product + update, "%n")), 0);                                    // no update

@@ -72,7 +72,8 @@ TEST(ConvolutionPacked, bits_are_those_of_the_weight) {
         s.weight_packed = true;
         const HostTensor panels = packed(weight, c.out, inner);
         for (const int threads : {2, 3, 16})
-          EXPECT_TRUE(result(s, target, image, panels, bias, {}, threads).same_bits(want)) << threads;
+          EXPECT_TRUE(result(s, target, image, panels, bias, {}, threads).same_bits(want))
+              << threads;
       }
 }
 

@@ -378,8 +378,8 @@ TEST(Gemm, Batches) {
     }
 }
 
-// Into columns of a wider matrix: the bits are those of a product of its own, and nothing is written
-// beside them.
+// Into columns of a wider matrix: the bits are those of a product of its own, and nothing is
+// written beside them.
 TEST(Gemm, RowsThatLieApart) {
   const auto pool = make_thread_pool(2);
   for (const DType dtype : all)
