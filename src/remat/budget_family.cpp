@@ -74,6 +74,12 @@ Status BudgetFamily::build() {
 Status BudgetFamily::find_candidates() {
   if (candidates_) return {};
   CLEAVE_TRY(candidates_, whole_candidates(unfused_, forward_results_, planner_->rates()));
+  if (unsplit_) {
+    CLEAVE_TRY(const std::vector<WholeCandidate> unsplit,
+               whole_candidates(*unsplit_, forward_results_, planner_->rates()));
+    candidates_->insert(candidates_->end(), unsplit.begin(), unsplit.end());
+    std::ranges::stable_sort(*candidates_, {}, &WholeCandidate::recompute_ns);
+  }
   for (size_t k = 0; k < candidates_->size(); ++k) {
     members_.push_back({.candidate = k, .recompute_ns = (*candidates_)[k].recompute_ns});
   }

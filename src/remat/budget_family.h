@@ -8,7 +8,8 @@
 //         +--------------►      peaks are exact, from lowering a member: so a larger budget never
 //           peak                gives a slower program, and a smaller one never a larger peak
 //
-// Wherever a point of the exact frontier meets a budget, a member meets it at no higher cost.
+// Wherever a point of the exact frontier meets a budget, a member meets it at no higher cost, for
+// graphs of up to 200 calls (whole_candidates.cpp).
 //
 // Levels are searched only down to the first that meets the budget, and one more. The choice
 // doesn't depend on how many levels were searched before: level k is searched from level k - 1

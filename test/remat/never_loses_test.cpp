@@ -70,7 +70,8 @@ TEST(Remat, never_loses_to_the_exact_frontier_alone) {
         value_or_throw(random::random_graph(test::core(), seed, {})), test::core(), seed));
     Graph joint = r.g;
     if (!joint.is_joint() || !test::prepare_unfused(joint).ok()) continue;
-    SCOPED_TRACE(fmt::format("seed {}", seed));
+    if (joint.node_count() > 200) continue;  // of larger graphs another frontier is searched
+    SCOPED_TRACE(fmt::format("seed {}, {} calls", seed, joint.node_count()));
     const Compared c = compare(joint, static_cast<InstructionSet>(seed % 4));
     all.points += c.points, all.won += c.won, all.lost_by_sequences += c.lost_by_sequences;
   }
