@@ -183,7 +183,7 @@ class PieceWriter {
   // Rows of this piece lie behind a row for the indices below it, and before one for those above.
   Result<Values> rows_added(const OpView& op, ValueId to, ValueId index, ValueId source,
                             const AttrValue& alpha) {
-    const Type t = op.out_type(0);
+    const Type& t = op.out_type(0);
     CLEAVE_TRY(ValueId i, handed(index, true));
     CLEAVE_TRY(ValueId rows, handed(source, true));
     CLEAVE_TRY(const ValueId begin, begin_of_piece());
