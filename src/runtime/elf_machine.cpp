@@ -7,17 +7,19 @@
 #include <array>
 
 namespace cleave::runtime {
-namespace {
 
-bool write_word(std::byte* at, uint64_t, uint64_t value) {
+bool elf_write_word(std::byte* at, uint64_t, uint64_t value) {
   memcpy(at, &value, 8);
   return true;
 }
-bool write_distance(std::byte* at, uint64_t here, uint64_t value) {
+bool elf_write_distance(std::byte* at, uint64_t here, uint64_t value) {
   value -= here;
   memcpy(at, &value, 8);
   return true;
 }
+
+namespace {
+
 bool write_near(std::byte* at, uint64_t here, uint64_t value) {
   const auto distance = static_cast<int64_t>(value - here);
   const auto near = static_cast<int32_t>(distance);
@@ -28,8 +30,8 @@ bool write_near(std::byte* at, uint64_t here, uint64_t value) {
 std::optional<ElfWrite> relocation(uint64_t type) {
   using Of = ElfWrite::Of;
   switch (type) {
-    case R_X86_64_64: return ElfWrite{Of::address, 8, write_word};
-    case R_X86_64_PC64: return ElfWrite{Of::address, 8, write_distance};
+    case R_X86_64_64: return ElfWrite{Of::address, 8, elf_write_word};
+    case R_X86_64_PC64: return ElfWrite{Of::address, 8, elf_write_distance};
     case R_X86_64_PC32:
     case R_X86_64_PLT32: return ElfWrite{Of::call, 4, write_near};
     case R_X86_64_GOTPCREL:

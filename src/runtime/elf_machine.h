@@ -27,6 +27,10 @@ struct ElfWrite {
   bool (*write)(std::byte* at, uint64_t here, uint64_t value) = nullptr;
 };
 
+// Of eight bytes, on every machine.
+bool elf_write_word(std::byte* at, uint64_t here, uint64_t value);
+bool elf_write_distance(std::byte* at, uint64_t here, uint64_t value);
+
 struct ElfMachine {
   const char* name;
   uint16_t number;  // EM_

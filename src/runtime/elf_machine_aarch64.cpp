@@ -25,15 +25,6 @@ bool fits(int64_t value, int bits) {
   return value >= -(int64_t{1} << (bits - 1)) && value < int64_t{1} << (bits - 1);
 }
 
-bool write_word(std::byte* at, uint64_t, uint64_t value) {
-  memcpy(at, &value, 8);
-  return true;
-}
-bool write_distance(std::byte* at, uint64_t here, uint64_t value) {
-  value -= here;
-  memcpy(at, &value, 8);
-  return true;
-}
 bool write_near(std::byte* at, uint64_t here, uint64_t value) {
   const auto distance = static_cast<int64_t>(value - here);
   memcpy(at, &distance, 4);
@@ -73,8 +64,8 @@ bool write_rest(std::byte* at, uint64_t, uint64_t value) {
 std::optional<ElfWrite> relocation(uint64_t type) {
   using Of = ElfWrite::Of;
   switch (type) {
-    case R_AARCH64_ABS64: return ElfWrite{Of::address, 8, write_word};
-    case R_AARCH64_PREL64: return ElfWrite{Of::address, 8, write_distance};
+    case R_AARCH64_ABS64: return ElfWrite{Of::address, 8, elf_write_word};
+    case R_AARCH64_PREL64: return ElfWrite{Of::address, 8, elf_write_distance};
     case R_AARCH64_PREL32: return ElfWrite{Of::address, 4, write_near};
     case R_AARCH64_CALL26:
     case R_AARCH64_JUMP26: return ElfWrite{Of::call, 4, write_branch};

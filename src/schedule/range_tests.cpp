@@ -36,7 +36,14 @@ bool holds(Op op, int64_t difference) {
 
 }  // namespace
 
-std::optional<RangeTests::Linear> RangeTests::linear(const Expr& e) const {
+std::optional<RangeTests::Linear> RangeTests::linear(const Expr& e) {
+  if (const auto at = found_.find(e); at != found_.end()) return at->second;
+  const std::optional<Linear> out = linear_anew(e);
+  found_.emplace(e, out);
+  return out;
+}
+
+std::optional<RangeTests::Linear> RangeTests::linear_anew(const Expr& e) {
   if (e.type() != DType::i64) return std::nullopt;
   std::optional<Linear> out;
   if (const int64_t* n = e.as_const_int()) out = Linear{0, *n};
@@ -59,7 +66,7 @@ std::optional<RangeTests::Linear> RangeTests::linear(const Expr& e) const {
   return out;
 }
 
-std::vector<RangeTests::Linear> RangeTests::values_of(const Expr& e) const {
+std::vector<RangeTests::Linear> RangeTests::values_of(const Expr& e) {
   if (const std::optional<Linear> one = linear(e)) return {*one};
   if (e->op != Op::min && e->op != Op::max) return {};
   std::vector<Linear> out;
@@ -76,7 +83,7 @@ void RangeTests::define(const Expr& var, const Expr& value) {
 }
 
 void RangeTests::changes_of(const Expr& e, int64_t iterations, std::set<int64_t>& out) {
-  if (!seen_.try_emplace(e, true).second) return;
+  if (!seen_.insert(e).second) return;
   for (const Expr& a : e->args) changes_of(a, iterations, out);
   if (!is_test(e->op)) return;
   for (const Linear& a : values_of(e->args[0]))
@@ -93,7 +100,7 @@ void RangeTests::changes_of(const Expr& e, int64_t iterations, std::set<int64_t>
     }
 }
 
-std::optional<bool> RangeTests::result_in_first(const Expr& e, int64_t iterations) const {
+std::optional<bool> RangeTests::result_in_first(const Expr& e, int64_t iterations) {
   if (!is_test(e->op)) return std::nullopt;
   const std::optional<Linear> a = linear(e->args[0]), b = a ? linear(e->args[1]) : a;
   if (!a || !b) return std::nullopt;

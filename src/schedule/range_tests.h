@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "loop/kernel.h"
@@ -22,7 +23,7 @@ class RangeTests {
   void changes_of(const loop::Expr& e, int64_t iterations, std::set<int64_t>& out);
   // What a comparison gives in the first iterations; whether the first operand of a min or max is
   // its value. Nothing: it isn't a test, or changes there.
-  std::optional<bool> result_in_first(const loop::Expr& e, int64_t iterations) const;
+  std::optional<bool> result_in_first(const loop::Expr& e, int64_t iterations);
 
  private:
   struct Linear {
@@ -30,13 +31,15 @@ class RangeTests {
     int64_t at(int64_t j) const { return factor * j + constant; }
     Linear operator-(const Linear& b) const { return {factor - b.factor, constant - b.constant}; }
   };
-  std::optional<Linear> linear(const loop::Expr& e) const;
+  std::optional<Linear> linear(const loop::Expr& e);
+  std::optional<Linear> linear_anew(const loop::Expr& e);
   // The values that it may have: of a min or max, those of both operands. Empty: others too.
-  std::vector<Linear> values_of(const loop::Expr& e) const;
+  std::vector<Linear> values_of(const loop::Expr& e);
 
   loop::Expr var_;
-  std::unordered_map<int64_t, Linear> known_;  // of variables
-  std::unordered_map<loop::Expr, bool> seen_;
+  std::unordered_map<int64_t, Linear> known_;                    // of variables
+  std::unordered_map<loop::Expr, std::optional<Linear>> found_;  // parts are shared
+  std::unordered_set<loop::Expr> seen_;
 };
 
 }  // namespace cleave::schedule

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "loop/parse.h"
+#include "schedule/range_tests.h"
 
 namespace cleave::schedule {
 namespace {
@@ -63,6 +64,17 @@ TEST(PartitionLoops, leave_loops_that_gain_nothing) {
   stays("64", "%y[p*64 + j] = select(eq(j, 32), 1.0, 2.0)");    // changes twice
   stays("64", "%y[p*64 + j] = select(lt(j, 64), %x[j], 2.0)");  // never changes
   stays("p*64", "%y[j] = select(lt(j, 32), 1.0, 2.0)");
+}
+
+// Each part of the index is read twice by the next: looked at once.
+TEST(PartitionLoops, look_at_shared_parts_once) {
+  const loop::Expr j = loop::make_var(1, "j", DType::i64);
+  loop::Expr e = j;
+  for (int k = 0; k < 200; ++k) e = (e - loop::Expr(1)) + (loop::Expr(2) - e) + e;
+  RangeTests tests(j);
+  std::set<int64_t> changes;
+  tests.changes_of(binary(loop::Op::lt, e, loop::Expr(232)), 64, changes);
+  EXPECT_EQ(changes, (std::set<int64_t>{32}));
 }
 
 }  // namespace
