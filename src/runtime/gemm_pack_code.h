@@ -148,8 +148,7 @@ void Packing<T>::transposed(const S* a, int64_t a_row, int64_t a_col, int64_t ro
   if (a_row == 1 && left >= mr) {  // copies mr rows; those beyond the group's are never read
     for (int64_t p = begin; p < end; ++p) copy_fixed<mr>(a + p * a_col, to + p * mr);
   } else if (a_row == 0) {
-    for (int64_t p = begin; p < end; ++p)
-      std::fill_n(to + p * mr, mr, static_cast<T>(a[p * a_col]));
+    for (int64_t p = begin; p < end; ++p) repeat<mr>(static_cast<T>(a[p * a_col]), to + p * mr);
   } else {
     for (int64_t p = begin; p < end; ++p)
       for (int64_t i = 0; i < rows; ++i) to[p * mr + i] = static_cast<T>(a[p * a_col + i * a_row]);
