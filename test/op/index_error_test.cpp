@@ -2,7 +2,9 @@
 // the caller owns has changed.
 #include <gtest/gtest.h>
 
+#include "cleave/cleave.h"
 #include "test/op/both_engines.h"
+#include "test/targets.h"
 
 namespace cleave::test {
 namespace {
@@ -123,6 +125,30 @@ TEST(IndexErrors, an_update_does_not_happen) {
   ASSERT_TRUE(done.status.ok()) << done.status.failure().message;
   EXPECT_EQ(done.memory.at("m").f, (std::vector<double>{1, 2, 3, 4}));
   EXPECT_EQ(done.memory.at("w").f, (std::vector<double>{0, 2, 8, 11, 4, 5, 6, 7, 8, 9}));
+}
+
+// In rows of several vectors and a tail, on every instruction set: the first bad one is named.
+TEST(IndexErrors, are_seen_in_each_lane) {
+  constexpr int64_t size = 53;
+  for (const Target& target : targets_here()) {
+    auto f = compile([](const Tensor& x, const Tensor& i) { return gather(x, 1, i); },
+                     {{"x", DType::f32, {3, 5}}, {"i", DType::i64, {3, size}}}, {.target = target});
+    const HostTensor x(DType::f32, {3, 5});
+    HostTensor i(DType::i64, {3, size});
+    f.run({x, i});
+    for (int64_t k = 0; k < 3 * size; ++k) {
+      i.data<int64_t>()[k] = 7 + k;
+      try {
+        f.run({x, i});
+        ADD_FAILURE() << target.text() << ": an index was accepted at " << k;
+      } catch (const Error& e) {
+        EXPECT_NE(std::string(e.what()).find(fmt::format("index {} is out of", 7 + k)),
+                  std::string::npos)
+            << target.text() << ": " << e.what();
+      }
+      i.data<int64_t>()[k] = 0;
+    }
+  }
 }
 
 TEST(IndexErrors, masks_are_unsupported) {
