@@ -4,7 +4,7 @@ NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
 .PHONY: release demo test test-target test-aarch64 bench asan fuzz fuzz-commands fuzz-misuse fuzz-passes fuzz-rewrites \
-  fuzz-strides fuzz-cache fuzz-compile fuzz-partial fuzz-reduce bless fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
+  fuzz-strides fuzz-cache fuzz-compile fuzz-partial fuzz-reduce fuzz-cuda bless fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
   format tidy setup clean
 release: build/release/build.ninja
 	@$(NINJA) -C build/release
@@ -58,7 +58,7 @@ bench: build/release/build.ninja
 	@$(NINJA) -C build/release all benches examples
 	@failed=; run() { echo "== $$1"; shift; "$$@" || failed="$$failed $$(basename $$1)"; }; \
 	for b in build/release/bin/bench_*; do \
-	  case $$b in *bench_step) continue;; esac; run $$b $$b; done; \
+	  case $$b in *bench_step|*bench_device_*) continue;; esac; run $$b $$b; done; \
 	run "whole training steps" bench/peer_models.py build/release/bin/bench_step; \
 	run "the examples' steps" bench/peer_examples.py build/release/bin; \
 	run "elements of random functions" bench/peer_bytes.py build/release/bin/cleave 100 --show 0; \
@@ -102,6 +102,11 @@ fuzz-partial: build/release/build.ninja
 fuzz-reduce: build/release/build.ninja
 	@$(NINJA) -C build/release fuzz_reduce cleave_planted
 	@build/release/bin/fuzz_reduce $(N) $(SEED) build/planted_graphs $(JOBS)
+
+# Kernels of random graphs as the threads of a GPU run them: make fuzz-cuda N=1000 SEED=0.
+fuzz-cuda: build/release/build.ninja
+	@$(NINJA) -C build/release fuzz_cuda
+	@build/release/bin/fuzz_cuda $(N) $(SEED)
 
 # Random graphs with strides against them without: make fuzz-strides N=1000 SEED=0.
 fuzz-strides: build/release/build.ninja

@@ -15,6 +15,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "backend/make_backend.h"
 #include "bench/models/step_models.h"
 #include "bench/timing.h"
 #include "compile/plan_program.h"

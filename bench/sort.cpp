@@ -12,6 +12,7 @@
 #include "bench/timing.h"
 #include "cleave/executor.h"
 #include "library/spec.h"
+#include "run/run_context.h"
 #include "runtime/sort.h"
 
 namespace {
@@ -51,7 +52,7 @@ double measure(const SortSpec& s) {
   void* self = integers.empty() ? static_cast<void*>(floats.data()) : integers.data();
   void* at[max_library_operands] = {self, values.data(), indices.data()};
   const auto executor = make_thread_pool(2);
-  return bench::median_ms([&] { f->call(at, scratch.get(), *executor); });
+  return bench::median_ms([&] { f->call(at, scratch.get(), {*executor}); });
 }
 
 }  // namespace

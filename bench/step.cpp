@@ -3,6 +3,7 @@
 //   bench_step [--seconds 3] [--threads 0]        each of bench/models/step_models.h as a row
 //   bench_step gpt2 [--seconds 3] [--threads 0]   one model, in a fresh process, as a JSON object
 //   bench_step gpt2:bf16 ...                      the same under autocast; without it in f32
+//   bench_step gpt2_16x1024:bf16 --device cuda:0    on a GPU; without limits
 //   bench_step gpt2 --profile                     each step of the program: ms, GB/s, GFLOP/s
 //
 //   cold_ms       from initialised parameters to runnable: trace_ms, compile_ms and its stages_ms
@@ -38,6 +39,7 @@ struct Settings {
   int threads = 0;
   double budget_percent = 0;  // 0: none
   bool profile = false;
+  Device device = Device::cpu();
 };
 
 // The times of as many steps as take about `seconds` together.
@@ -89,6 +91,7 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
   TrainStep step =
       train_step(*m.module, m.loss, optim::AdamW({.lr = 1e-4}), m.specs,
                  {.compile = {.threads = settings.threads,
+                              .device = settings.device,
                               .memory_budget = settings.budget_percent > 0
                                                    ? MemoryBudget::percent(settings.budget_percent)
                                                    : MemoryBudget(),
@@ -103,7 +106,7 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
   const int64_t resident = bench::resident_bytes("VmHWM") - before;
   step.profile_kernels(true);
   for (int k = 0; k < 3; ++k) step.run({m.inputs[0], m.inputs[1]});
-  const Limit limit = measure_limit(settings);
+  const Limit limit = settings.device.is_cpu() ? measure_limit(settings) : Limit{1, 1};
   double limit_ms = 0;
   for (const StepTime& t : step.step_times()) limit_ms += limit.us(t) / 1e3;
   if (settings.profile) print_profile(step.step_times(), limit);
@@ -148,7 +151,8 @@ void print_row(const nlohmann::ordered_json& f) {
 
 // False if the arguments aren't valid.
 bool read(int argc, char** argv, Settings& out) {
-  const std::vector<std::string> known = bench::step_model_names();
+  std::vector<std::string> known = bench::step_model_names();
+  for (const std::string& name : bench::device_model_names()) known.push_back(name);
   for (int k = 1; k < argc; ++k) {
     std::string word = argv[k];
     if (word.ends_with(":bf16")) {
@@ -161,6 +165,8 @@ bool read(int argc, char** argv, Settings& out) {
       out.profile = true;
     else if (word == "--budget" && k + 1 < argc)
       out.budget_percent = std::atof(argv[++k]);
+    else if (word == "--device" && k + 1 < argc)
+      out.device = Device::parse(argv[++k]);
     else if (word == "--threads" && k + 1 < argc)
       out.threads = std::atoi(argv[++k]);
     else if (std::ranges::find(known, word) != known.end())

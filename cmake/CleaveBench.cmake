@@ -35,3 +35,7 @@ endforeach()
 if(TARGET bench_offsets)
   target_sources(bench_offsets PRIVATE ${PROJECT_SOURCE_DIR}/tool/buffer_table.cpp)
 endif()
+# The random calls of the CUDA backend's tests.
+if(TARGET bench_device_library)
+  target_sources(bench_device_library PRIVATE ${PROJECT_SOURCE_DIR}/test/backend/library_cases.cpp)
+endif()

@@ -8,7 +8,7 @@ list(FILTER runtime_sources INCLUDE REGEX "/src/(base|library|run|runtime|standa
 list(FILTER runtime_sources EXCLUDE REGEX
      "/src/runtime/(alloc_watch|cc_compiler|ceilings|compiler|elf_machine|elf_machine_aarch64|elf_object|external_symbols|known_compiler|library_folders|object_code|open_clang|private_folder|subprocess)[.]cpp$")
 list(FILTER runtime_sources EXCLUDE REGEX
-     "/src/base/(build_identity|byte_size|edit_distance|host_tensor|json|print_host_tensor|progress|resident_bytes|target|target_file|target_here|write_file)[.]cpp$")
+     "/src/base/(build_identity|byte_size|cuda_arch|edit_distance|host_tensor|json|print_host_tensor|progress|resident_bytes|target|target_file|target_here|write_file)[.]cpp$")
 
 function(cleave_add_runtime)
   cleave_add_objects(cleave_rt_objects pch.h ${ARGN})

@@ -18,6 +18,10 @@ set(cleave_alone
     src/plan/offsets_verify.cpp
     src/remat/cut_graph.cpp
     src/remat/whole_candidates.cpp
+    test/backend/simulated_cublas.cpp
+    test/backend/simulated_cudnn.cpp
+    test/backend/simulated_device.cpp
+    test/backend/simulated_threads.cpp
     test/data/file_source_test.cpp
     test/emit/lane_writer_test.cpp
     test/interp/interpret_ranks_test.cpp

@@ -9,6 +9,7 @@
 #   fuzz_compile   random graphs in every way that a program can be had (make fuzz-compile)
 #   fuzz_partial   random graphs taken apart: regions, halves, call by call (make fuzz-partial)
 #   fuzz_reduce    random graphs with planted defects, reduced (make fuzz-reduce)
+#   fuzz_cuda      kernels of random graphs as threads of a GPU, simulated (make fuzz-cuda)
 #   fuzz_cache     random graphs from one cache in many processes; faults (make fuzz-cache)
 file(GLOB sample_sources CONFIGURE_DEPENDS sample/*.cpp)
 file(GLOB_RECURSE threshold_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp
@@ -25,7 +26,7 @@ if(CLEAVE_FUZZ OR CLEAVE_ROOMS)
   return()
 endif()
 foreach(program write_samples write_graphs fuzz_graphs fuzz_budgets fuzz_passes fuzz_rewrites
-        fuzz_strides fuzz_cache fuzz_compile fuzz_partial fuzz_reduce)
+        fuzz_strides fuzz_cache fuzz_compile fuzz_partial fuzz_reduce fuzz_cuda)
   add_executable(${program} EXCLUDE_FROM_ALL sample/program/${program}.cpp
                  $<TARGET_OBJECTS:cleave_test_target>)
   target_link_libraries(${program} PRIVATE cleave_test_samples)

@@ -8,6 +8,7 @@
 #include "tool/autocast_option.h"
 #include "tool/cache_option.h"
 #include "tool/command.h"
+#include "tool/device_option.h"
 #include "tool/graph_file.h"
 #include "tool/named_files.h"
 #include "tool/options_text.h"
@@ -24,6 +25,7 @@ struct Options {
   AutocastOption autocast;
   CacheOption cache;
   TargetOption target;
+  DeviceOption device;
   PassChoice choice;
   OptionsText library;
   int threads = 0;
@@ -60,7 +62,8 @@ Json to_json(const Report& r, const StageOptions& options) {
           {"distinct_kernels", r.distinct_kernels},
           {"planned_peak_bytes", r.planned_peak_bytes},
           {"moved_bytes", r.moved_bytes},
-          {"target", options.target.text()}};
+          {"target", planning_backend(options)->target().text()},
+          {"device", options.device.text()}};
 }
 
 Status run(const Options& o) {
@@ -84,6 +87,7 @@ Status run(const Options& o) {
   o.choice.apply(options);
   if (!o.cache.text.empty() || options.cache_dir.empty()) CLEAVE_CHECK(o.cache.apply(options));
   if (!o.budget.empty()) { CLEAVE_TRY(options.memory_budget, parse_budget(o.budget)); }
+  CLEAVE_CHECK(o.device.apply(graph, ops, options));
   Report front;
   CLEAVE_CHECK(run_stages(Stage::autocast, Stage::pre_grad, graph, ops, options, &front));
   CLEAVE_TRY(const auto program, CompiledProgram::compile(graph, ops, options));
@@ -125,6 +129,7 @@ Command compile_command() {
                            "of the peak: 64MiB, or 60% of that without a budget");
             o->choice.add_all_to(options);
             o->target.add_to(options);
+            o->device.add_to(options);
             o->cache.add_to(options);
             o->library.add_to(options);
             options.option("--repro", o->repro, repro_help);

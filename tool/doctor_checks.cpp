@@ -2,11 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "ahead/link_library.h"
+#include "backend/cuda/libraries.h"
 #include "base/host_call.h"
 #include "base/target.h"
 #include "cache/disk_cache.h"
@@ -152,6 +155,17 @@ DoctorCheck remote_cache() {
   return {"remote cache", true, http.failure().message, "needed for a cache behind HTTP alone"};
 }
 
+// What programs for GPUs need. Without a GPU nothing of it is missed.
+std::vector<DoctorCheck> gpu() {
+  const std::vector<cuda::LibraryState> states = cuda::library_states();
+  const bool has_gpu = states[0].is_there;
+  std::vector<DoctorCheck> out;
+  for (const cuda::LibraryState& s : states)
+    out.push_back({s.name, s.is_there || !has_gpu, s.found,
+                   s.is_there ? "" : "needed for programs on GPUs (--target cuda) alone"});
+  return out;
+}
+
 DoctorCheck memory() {
   const double page = static_cast<double>(sysconf(_SC_PAGESIZE));
   const double free = static_cast<double>(sysconf(_SC_AVPHYS_PAGES)) * page / (1 << 30);
@@ -164,7 +178,7 @@ DoctorCheck memory() {
 }  // namespace
 
 std::vector<DoctorCheck> doctor_checks(const Result<std::string>& cache_folder) {
-  return {
+  std::vector<DoctorCheck> out = {
       processor(),
       threads(),
       memory(),
@@ -178,6 +192,8 @@ std::vector<DoctorCheck> doctor_checks(const Result<std::string>& cache_folder) 
       cache(cache_folder),
       remote_cache(),
       linker()};
+  std::ranges::move(gpu(), std::back_inserter(out));
+  return out;
 }
 
 }  // namespace cleave::tool

@@ -6,6 +6,7 @@
 #include "remat/budget_partition.h"
 #include "tool/command.h"
 #include "tool/cut_pictures.h"
+#include "tool/device_option.h"
 #include "tool/graph_file.h"
 #include "tool/joint_graph.h"
 #include "tool/target_option.h"
@@ -17,6 +18,7 @@ struct Options {
   std::string graph, plot;
   JointOptions joint;
   TargetOption target;
+  DeviceOption device;
   bool corners = false, json = false;
 };
 
@@ -25,15 +27,15 @@ Status run(const Options& o) {
   CLEAVE_TRY(options.target, o.target.target());
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
+  CLEAVE_CHECK(o.device.apply(p.main, ops, options));
   CLEAVE_CHECK(make_joint_graph(p.main, ops, o.joint));
-  if (!o.plot.empty())
-    CLEAVE_CHECK(plot_frontier(o.plot, p.main, {}, options.target.rates, nullptr));
+  StagePlanner planner(ops, options);
+  if (!o.plot.empty()) CLEAVE_CHECK(plot_frontier(o.plot, p.main, {}, planner.rates(), nullptr));
   simplify_joint(p.main);
   const auto begin = std::chrono::steady_clock::now();
-  CLEAVE_TRY(const ExactCut exact, ExactCut::of(p.main, options.target.rates));
+  CLEAVE_TRY(const ExactCut exact, ExactCut::of(p.main, planner.rates()));
   const double ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-  StagePlanner planner(ops, options);
   CutPeaks peaks(exact, planner);
   Json points = Json::array();
   for (size_t k = 0; k < exact.points().size(); ++k) {
@@ -51,9 +53,11 @@ Status run(const Options& o) {
                  static_cast<double>(point.cost_ns) / 1e3,
                  point.corner >= 0 ? "" : "  (between corners)");
   }
-  return o.json
-             ? print_json({{"points", points}, {"solve_ms", ms}, {"target", options.target.text()}})
-             : Status();
+  return o.json ? print_json({{"points", points},
+                              {"solve_ms", ms},
+                              {"target", planning_backend(options)->target().text()},
+                              {"device", options.device.text()}})
+                : Status();
 }
 
 }  // namespace
@@ -65,6 +69,7 @@ Command frontier_command() {
             options.required("GRAPH", o->graph, "a forward or a joint graph; - is stdin");
             o->joint.add_to(options);
             o->target.add_to(options);
+            o->device.add_to(options);
             options.option("--plot", o->plot, "a folder for frontier.svg");
             options.flag("--corners", o->corners, "only the corners of the convex frontier");
             options.flag("--json", o->json, "print one JSON object");

@@ -3,6 +3,7 @@
 #include "inspect/program_traffic.h"
 #include "op/registry.h"
 #include "tool/command.h"
+#include "tool/device_option.h"
 #include "tool/graph_file.h"
 #include "tool/joint_graph.h"
 #include "tool/kernel_times.h"
@@ -16,6 +17,7 @@ struct Options {
   std::string graph, fuse = "on";
   JointOptions joint;
   TargetOption target;
+  DeviceOption device;
   bool grad = false, json = false;
   int time = 0, threads = 0;
 };
@@ -59,6 +61,8 @@ Status run(const Options& o) {
   o.joint.choice.apply(options);
   CLEAVE_TRY(options.autocast, o.joint.autocast.dtype());
   options.grad = o.grad;
+  CLEAVE_CHECK(o.device.apply(p.main, ops, options));
+  if (o.time > 0) CLEAVE_CHECK(check_device_runs(options));
   CLEAVE_CHECK(run_stages(Stage::autocast, Stage::grad, p.main, ops, options));
   CLEAVE_TRY(const ProgramTraffic report, program_traffic(p.main, ops, options));
   std::optional<KernelTimes> times;
@@ -89,7 +93,8 @@ Status run(const Options& o) {
                               {"written", static_cast<double>(k.written) / 4}});
   out["elements"] = elements;
   out["saved"] = report.saved;
-  out["target"] = target.text();
+  out["target"] = planning_backend(options)->target().text();
+  out["device"] = options.device.text();
   if (times) out["times"] = as_json(*times);
   return print_json(out);
 }
@@ -109,6 +114,7 @@ Command kernels_command() {
                            "runs of the whole program with made-up inputs: the time of each of its "
                            "steps, and how fast it moves its bytes");
             o->target.add_to(options);
+            o->device.add_to(options);
             options.option("--threads", o->threads, "of those runs; 0: all cores");
             options.flag("--json", o->json, "one JSON object: kernels, elements, saved; times");
             return [o] { return run(*o); };

@@ -9,6 +9,7 @@
 #include "op/registry.h"
 #include "runtime/thread_pool.h"
 #include "tool/command.h"
+#include "tool/device_option.h"
 #include "tool/graph_file.h"
 #include "tool/named_files.h"
 #include "tool/run_inputs.h"
@@ -23,6 +24,7 @@ struct Options {
   std::vector<std::string> refuse, sizes;
   int64_t least_calls = 10;
   int threads = 0, repeat = 1;
+  DeviceOption device;
   InputOptions inputs;
   TraceOption trace;
   bool grad = false, json = false;
@@ -38,7 +40,7 @@ void watch_regions(PartialOptions& options, Timeline& timeline) {
   };
 }
 
-Result<PartialOptions> partial_options(Options& o, const OpRegistry& ops) {
+Result<PartialOptions> partial_options(Options& o, const OpRegistry& ops, Device device) {
   PartialOptions out;
   if (o.grouping != "runs" && o.grouping != "convex")
     return user_error("--grouping {}: expected runs or convex", o.grouping);
@@ -51,7 +53,9 @@ Result<PartialOptions> partial_options(Options& o, const OpRegistry& ops) {
   out.grouping = o.grouping == "runs" ? Grouping::runs : Grouping::convex;
   out.on_failure = o.on_failure == "error" ? OnFailure::error : OnFailure::outside;
   out.least_calls = o.least_calls;
-  CompileOptions compile;
+  CompileOptions compile{.device = device};
+  CLEAVE_CHECK(check_device_runs(compile));
+  out.device = device;
   CLEAVE_TRY(compile.executor, runtime::start_threads(o.threads));
   o.trace.watch(compile);
   if (Timeline* timeline = o.trace.timeline()) watch_regions(out, *timeline);
@@ -107,8 +111,10 @@ Status lower(Options& o) {
                            {{"--out", o.out}, {"-o", o.lowered}, {"--trace", o.trace.path}},
                            o.json ? Stdout::json : Stdout::free));
   CLEAVE_TRY(OpRegistry ops, core_ops());
-  CLEAVE_TRY(PartialOptions options, partial_options(o, ops));
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
+  StageOptions stages;
+  CLEAVE_CHECK(o.device.apply(p.main, ops, stages));
+  CLEAVE_TRY(PartialOptions options, partial_options(o, ops, stages.device));
   const bool runs = !o.in.empty() || o.inputs.random;
   for (const auto& [option, path] :
        {std::pair("--out", &o.out), std::pair("--trace", &o.trace.path)})
@@ -119,7 +125,6 @@ Status lower(Options& o) {
     CLEAVE_TRY(p.main, sized_graph(std::move(p.main), given, o.sizes));
   }
   if (o.grad) {
-    StageOptions stages;
     stages.grad = std::ranges::any_of(p.main.placeholders(), &Placeholder::wants_grad);
     CLEAVE_CHECK(run_stages(Stage::pre_grad, Stage::grad, p.main, ops, stages));
   }
@@ -161,6 +166,7 @@ Command lower_command() {
         options.flag("--grad", o->grad, "of the joint graph, with its gradients, as cleave run");
         options.flag("--random", o->inputs.random, "make the inputs that are not given");
         options.option("--seed", o->inputs.seed, "of --random and of a missing rng state");
+        o->device.add_to(options);
         options.option("--threads", o->threads, "0: one a core");
         options.option("--repeat", o->repeat, "runs from the same inputs; times are of the last");
         options.option("--size", o->sizes, size_help);

@@ -4,6 +4,7 @@
 #include "tool/command.h"
 #include "tool/cut_choice.h"
 #include "tool/cut_pictures.h"
+#include "tool/device_option.h"
 #include "tool/graph_file.h"
 #include "tool/joint_graph.h"
 #include "tool/named_files.h"
@@ -17,6 +18,7 @@ struct Options {
   CutOptions cut;
   JointOptions joint;
   TargetOption target;
+  DeviceOption device;
   bool explain = false, statistics = false, json = false;
 };
 
@@ -148,6 +150,7 @@ Status run(const Options& o) {
                            o.json ? Stdout::json : Stdout::free));
   CLEAVE_TRY(OpRegistry ops, core_ops());
   CLEAVE_TRY(Program p, read_program(o.graph, ops));
+  CLEAVE_CHECK(o.device.apply(p.main, ops, compile));
   CLEAVE_CHECK(make_joint_graph(p.main, ops, o.joint));
   const Graph given = o.plot.empty() ? Graph() : p.main;
   // The reasons of mode exact are counted from its explanation.
@@ -186,6 +189,7 @@ Command partition_command() {
             options.required("GRAPH", o->graph, "a forward or a joint graph; - is stdin");
             o->joint.add_to(options);
             o->target.add_to(options);
+            o->device.add_to(options);
             o->cut.add_to(options);
             options.option("--forward", o->forward, "where the forward half goes");
             options.option("--backward", o->backward, "where the backward half goes");

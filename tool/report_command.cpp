@@ -78,7 +78,7 @@ class Reporter {
     for (NodeId n = graph_.first_node(); n.valid(); n = graph_.next_node(n)) {
       CoveredOperator& c = of[graph_.node(n).op->name];
       ++c.calls;
-      const std::optional<std::string> why = reason_outside(graph_, n);
+      const std::optional<std::string> why = reason_outside(graph_, n, Device::cpu());
       if (!why) ++c.compiled;
       if (why && c.reason.empty()) c.reason = *why;
     }

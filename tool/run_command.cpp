@@ -21,6 +21,8 @@
 #include "tool/autocast_option.h"
 #include "tool/cache_option.h"
 #include "tool/command.h"
+#include "tool/device_inputs.h"
+#include "tool/device_option.h"
 #include "tool/graph_file.h"
 #include "tool/named_files.h"
 #include "tool/options_text.h"
@@ -42,6 +44,7 @@ struct Options {
   AutocastOption autocast;
   CacheOption cache;
   TargetOption target;
+  DeviceOption device;
   PytorchRules rules;
   PassChoice choice;
   OptionsText library;
@@ -157,12 +160,13 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
   report.planned_peak_bytes = program->report().planned_peak_bytes;
   CLEAVE_TRY(auto instance, Instance::make(program, options.executor));
   std::vector<AlignedMemory> memory;
+  DeviceInputs there;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ValueId v = g.placeholders()[i].value;
     CLEAVE_TRY(AlignedMemory made, AlignedMemory::make(g.name(v), g.type(v)));
     memory.push_back(std::move(made));
     const auto& [bytes, data] = memory.back();
-    CLEAVE_CHECK(instance->bind(i, {data.get(), bytes, inputs[i].dtype}));
+    CLEAVE_CHECK(there.bind(*instance, i, {data.get(), bytes, inputs[i].dtype}));
     report.peak_bytes += rounded(bytes);
   }
   instance->fill_arena_pattern();
@@ -173,6 +177,7 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
   for (int r = 0; r < o.repeat; ++r) {
     for (size_t i = 0; i < inputs.size(); ++i)
       to_memory(inputs[i], g.type(g.placeholders()[i].value), memory[i].data.get());
+    CLEAVE_CHECK(there.copy_in());
     runtime::AllocWatch watch;
     watch.start();
     const auto begin = Clock::now();
@@ -183,7 +188,8 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
   }
   if (o.profile) print_profile(instance->step_times(), o.repeat);
   report.run_ms = median(times);
-  report.peak_bytes += instance->touched_arena_bytes() + max_allocated;
+  report.peak_bytes += instance->touched_arena_bytes();
+  if (options.device.is_cpu()) report.peak_bytes += max_allocated;  // no memory of a device
   Arrays out;
   for (size_t k = 0; k < g.returns().size(); ++k)
     out.push_back(from_memory(returned_type(g, k), instance->result(k)));
@@ -234,7 +240,9 @@ Status run(Options& o) {
   std::map<std::string, Array> given;
   if (!o.in.empty()) { CLEAVE_TRY(given, read_tensors(o.in)); }
   CLEAVE_TRY(p.main, sized_graph(std::move(p.main), given, o.sizes));
+  CLEAVE_CHECK(o.device.apply(p.main, ops, options));
   if (o.engine == "compiled") {
+    CLEAVE_CHECK(check_device_runs(options));
     CLEAVE_TRY(options.executor, runtime::start_threads(options.threads));
     o.trace.watch(options);
   }
@@ -274,7 +282,8 @@ Status run(Options& o) {
                        {"kernels", report.kernels},
                        {"peak_bytes", report.peak_bytes},
                        {"planned_peak_bytes", report.planned_peak_bytes},
-                       {"target", options.target.text()}});
+                       {"target", planning_backend(options)->target().text()},
+                       {"device", options.device.text()}});
   const bool taken = goes_to_stdout(o.out) || goes_to_stdout(o.trace.path);
   std::FILE* const to = taken ? stderr : stdout;
   for (const auto& [name, a] : named)
@@ -320,6 +329,7 @@ Command run_command() {
         options.option("--compiler", o->compiler,
                        "automatic (default), clang, cc, or none: interpret");
         o->target.add_to(options);
+        o->device.add_to(options);
         options.option("--threads", o->threads, "0: one a core");
         options.option("--repeat", o->repeat, "runs from the same inputs; the median is reported");
         options.option("--seed", o->inputs.seed, "of --random and of a missing rng state");

@@ -26,6 +26,7 @@ void run_options(OptionList& options, TrainArguments& o) {
   options.option("--clip", o.clip, "global norm of the gradients, 0: none");
   o.autocast.add_to(options);
   o.target.add_to(options);
+  o.device.add_to(options);
 }
 
 void file_options(OptionList& options, TrainArguments& o) {

@@ -57,6 +57,9 @@ Status check(const TrainArguments& o) {
 Result<CompileOptions> compile_options(const TrainArguments& o) {
   CompileOptions out;
   CLEAVE_TRY(out.target, o.target.runnable());
+  CLEAVE_TRY(const std::optional<Device> device, o.device.device());
+  if (device) out.device = *device;
+  CLEAVE_CHECK(check_device_runs(out));
   CLEAVE_TRY(out.autocast, o.autocast.dtype());
   if (o.mode != "exact" && o.mode != "pytorch")
     return user_error("--mode {}: expected exact or pytorch", o.mode);
@@ -162,8 +165,10 @@ class Trainer {
     return {};
   }
   CompileOptions evaluation() const {
-    return {
-        .executor = compile_.executor, .target = compile_.target, .autocast = compile_.autocast};
+    return {.executor = compile_.executor,
+            .target = compile_.target,
+            .device = compile_.device,
+            .autocast = compile_.autocast};
   }
   TracedFunction loss() {
     return [this](const Tensor& idx, const Tensor& target) { return model_.loss(idx, target); };

@@ -5,6 +5,7 @@
 
 #include "tool/autocast_option.h"
 #include "tool/cache_option.h"
+#include "tool/device_option.h"
 #include "tool/gpt.h"
 #include "tool/pytorch_rules.h"
 #include "tool/target_option.h"
@@ -25,6 +26,7 @@ struct TrainArguments {
   AutocastOption autocast;
   CacheOption cache;
   TargetOption target;
+  DeviceOption device;
   TraceOption trace;
   int threads = 0;
   bool json = false;

@@ -19,6 +19,8 @@ const TokenModel token_models[] = {
     {"chargpt_small", {96, 4, 128, 4, 64}, 12, 64, 96},
     {"chargpt", {96, 6, 384, 6, 256}, 8, 256, 96},
     {"gpt2", {50304, 12, 768, 12, 1024}, 4, 64, 50257},
+    {"gpt2_16x1024", {50304, 12, 768, 12, 1024}, 16, 1024, 50257},
+    {"bert_base", {30522, 12, 768, 12, 512, 0.1, tool::Attention::bidirectional}, 32, 512, 30522},
     {"bert_small", {30522, 4, 512, 8, 512, 0.1, tool::Attention::bidirectional}, 8, 128, 30522},
 };
 
@@ -48,14 +50,15 @@ StepModel mlp() {
       .inputs = {rng.normal({32, 784}), rng.integers({32}, 0, 10)}};
 }
 
-StepModel resnet50() {
+StepModel resnet50(int64_t images, int64_t size) {
   Generator rng(0);
   auto module = std::make_shared<ResNet50>(rng);
-  return {.module = module,
-          .loss = [module](const Tensor& x, const Tensor& y) { return module->loss(x, y); },
-          .specs = {{"images", DType::f32, {8, 3, 128, 128}}, {"labels", DType::i64, {8}}},
-          .inputs = {rng.normal({8, 3, 128, 128}), rng.integers({8}, 0, 1000)},
-          .note = "channels-first: channels-last can't be asked for yet"};
+  return {
+      .module = module,
+      .loss = [module](const Tensor& x, const Tensor& y) { return module->loss(x, y); },
+      .specs = {{"images", DType::f32, {images, 3, size, size}}, {"labels", DType::i64, {images}}},
+      .inputs = {rng.normal({images, 3, size, size}), rng.integers({images}, 0, 1000)},
+      .note = "channels-first: channels-last can't be asked for yet"};
 }
 
 }  // namespace
@@ -67,7 +70,12 @@ std::vector<std::string> step_model_names() {
 StepModel make_step_model(const std::string& name, int64_t layers) {
   for (const TokenModel& m : token_models)
     if (name == m.name) return token_model(m, layers);
-  return name == "mlp" ? mlp() : resnet50();
+  if (name == "resnet50_128") return resnet50(128, 224);
+  return name == "mlp" ? mlp() : resnet50(8, 128);
+}
+
+std::vector<std::string> device_model_names() {
+  return {"gpt2_16x1024", "bert_base", "resnet50_128"};
 }
 
 }  // namespace cleave::bench

@@ -8,6 +8,12 @@
 //   gpt2            GPT-2 124M: 12 layers, width 768, 12 heads, 4 x 64 tokens of 50304
 //   bert_small      encoder: 4 layers, width 512, 8 heads, 8 x 128 tokens of 30522, dropout 0.1
 //   resnet50        ResNet-50, 8 images of 128 x 128, 1000 classes, batch norms in training
+//
+// and for a GPU:
+//
+//   gpt2_16x1024    GPT-2 124M, 16 x 1024 tokens
+//   bert_base       encoder: 12 layers, width 768, 12 heads, 32 x 512 tokens of 30522, dropout 0.1
+//   resnet50_128    ResNet-50, 128 images of 224 x 224
 #pragma once
 #include <memory>
 #include <string>
@@ -27,6 +33,7 @@ struct StepModel {
 };
 
 std::vector<std::string> step_model_names();
+std::vector<std::string> device_model_names();
 // Initialised, with a batch of random data. `name` is one of the above; `layers`, if it isn't 0,
 // replaces the number of layers of a model with equal layers.
 StepModel make_step_model(const std::string& name, int64_t layers = 0);

@@ -11,6 +11,7 @@
 #include "cleave/control_flow.h"
 #include "cleave/data.h"
 #include "cleave/decompositions.h"
+#include "cleave/device.h"
 #include "cleave/dtype.h"
 #include "cleave/error.h"
 #include "cleave/executor.h"

@@ -24,6 +24,7 @@
 #include "cleave/compile_log.h"
 #include "cleave/compile_observer.h"
 #include "cleave/compiler_choice.h"
+#include "cleave/device.h"
 #include "cleave/dtype.h"
 #include "cleave/executor.h"
 #include "cleave/function_pass.h"
@@ -35,6 +36,8 @@
 #include "cleave/target.h"
 
 namespace cleave {
+
+class Backend;
 
 // What a run does whose inputs have other sizes than their InputSpecs give as numbers.
 enum class OtherSizes : uint8_t {
@@ -51,6 +54,12 @@ struct CompileOptions {
   CompilerChoice compiler = CompilerChoice::automatic;
   // Error (unsupported), when the program runs: this machine lacks what the target needs.
   Target target = Target::here();
+  // Where its values lie and its kernels run (cleave/device.h). Of a device that isn't the
+  // processor the target is its own, whatever processor `target` names. Error (unsupported): what
+  // the device needs isn't there, with what is missing.
+  Device device = {};
+  // That of other programs for this device, target and compiler; null: one of its own.
+  std::shared_ptr<Backend> backend = nullptr;
   // Custom operators beside cleave's own.
   Operators ops = {};
   // Where sizes of inputs vary (dyn()), how many programs a step or function keeps beside that for

@@ -53,6 +53,8 @@ struct PartialOptions {
   // Gets a line for each region that is compiled and each call that ends a run:
   // "partial_lower: graph break at %x. Reason: ...". Empty: nothing is said.
   CompileLog log = {};
+  // On which the backend computes: a call of values elsewhere stays outside.
+  Device device = {};
   // Called behind each run of a region, on the thread that runs.
   std::function<void(const std::string& tag, double ms)> span = {};
 };

@@ -7,6 +7,11 @@
 // Training, evaluation and recompiled programs that use the same Variable share its memory: a
 // training step writes it in place, an evaluation reads what the step wrote. There are no locks:
 // only one thread at a time may write a Variable; a step writes those that it updates.
+//
+// With programs on a device (cleave/device.h) the tensor lies there, too. value() and data() copy
+// back what a run has written; what the host writes by set(), data() or a checkpoint goes there
+// with the next run. A pointer kept from data() has the values of the time when it was asked for,
+// and what is written through it after the next run isn't seen: ask for it again.
 #pragma once
 #include <memory>
 #include <source_location>

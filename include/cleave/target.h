@@ -1,4 +1,4 @@
-// The processor that a program is compiled for: a plain value.
+// The machine that a program is compiled for, a processor or a GPU: a plain value.
 //
 //   CompileOptions options{.target = Target::named("x86-64-v3")};
 //
@@ -9,6 +9,9 @@
 //   x86-64-v4        AVX-512 F, BW, CD, DQ, VL
 //   x86-64-v4-bf16   AVX512_BF16                  AVX512_BF16
 //   aarch64          Advanced SIMD (ARMv8-A)      nothing more, `native` neither
+//   cuda             an NVIDIA GPU                what the first one of this machine has
+//   sm_90, ...       a GPU of this architecture   the architecture: 75, 80, 86, 87, 88, 89, 90,
+//                                                 100, 103, 110, 120, 121
 //
 // The target determines the kernels of products, attention and convolutions, their workspaces (and
 // so the planned peak), and the instructions of generated code. A program may be planned for any
@@ -16,8 +19,8 @@
 // the target names.
 //
 // Its rates say what work costs: fusion and recomputation decide by them. All processors share one
-// table of rates unless a file provides others; `cleave tune` measures those of this machine and
-// writes them:
+// table of rates, all GPUs another, unless a file provides others; `cleave tune` measures those of
+// this machine and writes them:
 //
 //   CompileOptions options{.target = Target::read("this_machine.target")};
 #pragma once
@@ -40,6 +43,7 @@ enum class InstructionSet : uint8_t {
 };
 
 // All cores together. Defaults: a core of 2021 with AVX2, its share of DRAM; meaningful as ratios.
+// Those of GPUs are an H200's, without tf32.
 struct MachineRates {
   double product_gflops = 90;    // f32: products, convolution, attention
   double pointwise_gflops = 20;  // generated kernels
@@ -55,10 +59,14 @@ struct Target {
   InstructionSet set = InstructionSet::plain;
   bool is_native = false;  // generated code may use all that this machine has
   MachineRates rates = {};
+  // 90 for sm_90; 0: the processor. Of a GPU `set` says nothing, and is_native that it is the one
+  // of this machine.
+  int cuda_arch = 0;
 
   // The target of this machine.
   CLEAVE_API static Target here();
-  // Parses the text above. Errors: user for any other text.
+  // Parses the text above. Errors: user for any other text; unsupported for cuda where there is no
+  // GPU or no driver of one.
   CLEAVE_API static Target named(std::string_view text);
   CLEAVE_API std::string_view text() const;
   // Reads a file that write() or `cleave tune` wrote. Errors: user, with path and line, for a file

@@ -20,6 +20,9 @@ Result<std::shared_ptr<CodePool>> pool_for(const Source& source, StageOptions st
     programs.push_back(&source.sized[n].step);
     if (source.sized[n].gather) programs.push_back(&*source.sized[n].gather);
   }
+  if (!stages.device.is_cpu())
+    return unsupported("build: a library runs on processors, the program is compiled for {}",
+                       stages.device.text());
   auto pool = std::make_shared<CodePool>(make_backend(stages.target, stages.compiler), nullptr);
   stages.dump_dir.clear();
   stages.observers.clear();

@@ -53,6 +53,9 @@ Result<BuiltLibrary> build_library(const Source& source, const std::string& path
                                    const BuildOptions& options) {
   StageOptions stages = complete(source.options);
   if (options.target) stages.target = *options.target;
+  if (stages.target.cuda_arch != 0)
+    return unsupported("build: target {}: libraries are built for processors alone",
+                       stages.target.text());
   if (!stages.executor) { CLEAVE_TRY(stages.executor, runtime::shared_threads(stages.threads)); }
   ProgramFile file;
   file.set = static_cast<uint8_t>(stages.target.set);

@@ -22,6 +22,8 @@
 //   - a KernelFunction for each kernel: all phases of its nest, and the check that failed
 //   - the arena. All pointers passed to functions are into it or into memory that the caller bound;
 //     the pipeline itself reads only the flags of jumps through them (ArenaMemory::flag)
+//   - the memory of its device, if that isn't the host's (device_memory.h): all operands are then
+//     there, and exec copies what the host program binds and reads
 // It decides how a parallel loop is split and on what its functions run; the Executor has the
 // threads of the host.
 //
@@ -34,6 +36,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/device_memory.h"
 #include "cache/store.h"
 #include "cleave/executor.h"
 #include "cleave/target.h"
@@ -118,6 +121,10 @@ class Backend {
   // Unsupported, naming what this machine lacks; programs can still be built for the target.
   virtual Status check_runs_here() const = 0;
   virtual Result<std::unique_ptr<ArenaMemory>> make_arena(int64_t bytes) const = 0;
+  // Where its programs run.
+  virtual Device device() const { return {}; }
+  // Where the arena and all operands lie; null: the host's memory.
+  virtual std::shared_ptr<DeviceMemory> device_memory() const { return nullptr; }
 
  private:
   const Target target_;

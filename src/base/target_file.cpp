@@ -60,8 +60,12 @@ const Field* find_field(std::string_view name) {
 Status read_field(std::string_view name, std::string_view value, Target& into) {
   if (name == "set") {
     CLEAVE_TRY(const Target named, parse_target(value));
+    const MachineRates before = common_rates(into), rates = common_rates(named);
     into.set = named.set;
     into.is_native = named.is_native;
+    into.cuda_arch = named.cuda_arch;
+    for (const Field& f : fields)  // those that no line gave
+      if (into.rates.*f.rate == before.*f.rate) into.rates.*f.rate = rates.*f.rate;
     return {};
   }
   if (const Field* f = find_field(name)) {
@@ -127,7 +131,7 @@ std::string print_target_file(const Target& target) {
 std::string target_word(const Target& target) {
   std::string out(target.text());
   for (const Field& f : fields)
-    if (target.rates.*f.rate != MachineRates().*f.rate)
+    if (target.rates.*f.rate != common_rates(target).*f.rate)
       out += fmt::format(",{}:{}", f.name, target.rates.*f.rate);
   return out;
 }

@@ -9,8 +9,8 @@
 
 namespace cleave {
 
-Result<LoweredProgram> lower(const Graph& graph) {
-  CLEAVE_TRY(LoweredProgram out, lower_graph(graph));
+Result<LoweredProgram> lower(const Graph& graph, const FoldParts& cut) {
+  CLEAVE_TRY(LoweredProgram out, lower_graph(graph, cut));
   for (const loop::Kernel& k : out.kernels) CLEAVE_CHECK(loop::verify(k));
   return out;
 }

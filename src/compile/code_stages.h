@@ -7,7 +7,7 @@
 namespace cleave {
 
 // Verifies each kernel.
-Result<LoweredProgram> lower(const Graph& graph);
+Result<LoweredProgram> lower(const Graph& graph, const FoldParts& cut);
 // Gives each library call its function, and a workspace if that needs one.
 Result<LoweredProgram> link_library(LoweredProgram program, Backend& backend);
 // Whether save_memory runs. A bound that holds for every program must not depend on it.

@@ -67,9 +67,12 @@ Staged grad_stage(const Graph& graph, const OpRegistry& ops) {
   return StagedGraph{.graph = std::move(joint), .is_another = true};
 }
 
-Staged verify_stage(Graph graph) {
+Staged verify_stage(Graph graph, const StageInputs& in) {
+  const Device device = in.options.device;
   CLEAVE_CHECK(verify(graph));
-  CLEAVE_CHECK(check_devices(graph));
+  CLEAVE_CHECK(check_devices(graph, device));
+  if (!device.is_cpu() && in.backend->device() != device)
+    return unsupported("{}: no backend for it is built in", device.text());
   return unchanged(std::move(graph));
 }
 
@@ -127,7 +130,7 @@ const std::vector<GraphStage>& graph_stages() {
        [](Graph g, In in) {
          return in.options.grad && !g.is_joint() ? grad_stage(g, in.ops) : unchanged(std::move(g));
        }},
-      {Stage::verify, [](Graph g, In) { return verify_stage(std::move(g)); }},
+      {Stage::verify, [](Graph g, In in) { return verify_stage(std::move(g), in); }},
       {Stage::joint,
        [](Graph g, In in) {
          return in.options.is_frozen_part ? unchanged(std::move(g))
@@ -158,7 +161,7 @@ const std::vector<GraphStage>& graph_stages() {
        [](Graph g, In in) {
          const StageOptions& o = in.options;
          if (is_partitioned(o)) return unchanged(std::move(g));
-         const auto planner = std::make_shared<StagePlanner>(in.ops, in.backend, o.fuse);
+         const auto planner = std::make_shared<StagePlanner>(in.ops, in.backend, o.fuse, o.device);
          return remat_stage(std::move(g), planner, {o.memory_budget, o.forward_results, o.family});
        }},
       {Stage::fuse,

@@ -55,6 +55,9 @@ constexpr OptionRow rows[] = {
         "target", "x86-64-v3",
         "the processor that programs are for, with those of its rates that differ "
         "from the common ones: x86-64-v3,call_ns:300"),
+    row<&CompileOptions::device>("device", "cuda:0", "where its values lie and its kernels run"),
+    set_in_cpp<&CompileOptions::backend>("backend", "other.backend",
+                                         "that of other programs, in the place of its own"),
     set_in_cpp<&CompileOptions::ops>("ops", "operators", "custom operators beside cleave's own"),
     row<&CompileOptions::kept_sizes>("kept_sizes", "4",
                                      "how many programs are kept for inputs whose sizes vary"),

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/device.h"
 #include "base/target_file.h"
 #include "compile/option_word.h"
 #include "remat/parse_budget.h"
@@ -66,6 +67,7 @@ std::string text_of(CompilerChoice v) { return std::string(compilers[static_cast
 std::string text_of(OtherSizes v) { return std::string(other_sizes[static_cast<size_t>(v)]); }
 std::string text_of(NonFinite v) { return std::string(nonfinites[static_cast<size_t>(v)]); }
 std::string text_of(const Target& v) { return target_word(v); }
+std::string text_of(const Device& v) { return v.text(); }
 
 std::string text_of(const MemoryBudget& v) {
   if (!v.given()) return "none";
@@ -111,6 +113,13 @@ Status read_value(std::string_view text, NonFinite& v) { return read_name(text, 
 
 Status read_value(std::string_view text, Target& v) {
   CLEAVE_TRY(v, parse_target_word(text));
+  return {};
+}
+
+Status read_value(std::string_view text, Device& v) {
+  const std::optional<Device> device = device_named(text);
+  if (!device) return wrong_kind();
+  v = *device;
   return {};
 }
 

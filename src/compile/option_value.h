@@ -25,8 +25,10 @@ constexpr std::string_view kind_of(const CompilerChoice*) { return "automatic, c
 constexpr std::string_view kind_of(const OtherSizes*) { return "refuse or grow"; }
 constexpr std::string_view kind_of(const NonFinite*) { return "keep, skip_step or error"; }
 constexpr std::string_view kind_of(const Target*) {
-  return "native, x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4-bf16 or aarch64, then rates";
+  return "native, x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4-bf16, aarch64, cuda or sm_90, then "
+         "rates";
 }
+constexpr std::string_view kind_of(const Device*) { return "cpu, cuda or cuda:N"; }
 constexpr std::string_view kind_of(const MemoryBudget*) {
   return "a size above 0, a percentage above 0% and at most 100%, or none";
 }
@@ -46,6 +48,7 @@ std::string text_of(CompilerChoice v);
 std::string text_of(OtherSizes v);
 std::string text_of(NonFinite v);
 std::string text_of(const Target& v);
+std::string text_of(const Device& v);
 std::string text_of(const MemoryBudget& v);
 std::string text_of(const std::optional<DType>& v);
 // NAME:VALUE of what differs from its default, after "pytorch" (pytorch_options_text.cpp).
@@ -63,6 +66,7 @@ Status read_value(std::string_view text, OtherSizes& v);
 Status read_value(std::string_view text, NonFinite& v);
 // Errors: those of parse_target_word.
 Status read_value(std::string_view text, Target& v);
+Status read_value(std::string_view text, Device& v);
 Status read_value(std::string_view text, MemoryBudget& v);
 Status read_value(std::string_view text, std::optional<DType>& v);
 Status read_value(std::string_view text, std::optional<PytorchOptions>& v);

@@ -6,7 +6,7 @@
 namespace cleave {
 
 Result<MeasuredProgram> measure_program(const Graph& graph, Backend& backend, Save save) {
-  CLEAVE_TRY(LoweredProgram lowered, lower_graph(graph));
+  CLEAVE_TRY(LoweredProgram lowered, lower_graph(graph, backend.fuse_costs().cut));
   CLEAVE_TRY(LoweredProgram linked, link_library(std::move(lowered), backend));
   CLEAVE_TRY(LoweredProgram laid, lay_in_place(std::move(linked), save));
   const MemoryBound bound = measure_memory(laid);

@@ -21,6 +21,8 @@ Status StagePlanner::prepare_cut(Graph& graph) {
   options.is_cut = true;
   options.passes_off = {"all"};
   options.target = backend_->target();
+  options.device = device_;
+  options.backend = backend_;
   options.fuse = fuses_;
   return run_stages(Stage::verify, Stage::fuse, graph, ops_, options);
 }

@@ -1,19 +1,19 @@
 // Programs as the stages make them, for the decisions of src/remat.
 #pragma once
-#include "backend/make_backend.h"
-#include "compile/stage_options.h"
+#include "compile/stages.h"
 #include "ir/op_def.h"
 #include "remat/program_planner.h"
 
 namespace cleave {
 
-// `ops` must outlive it. Reads only `target` and `fuse` of the options.
+// `ops` must outlive it. Reads only what runs the program and `fuse` of the options.
 class StagePlanner : public ProgramPlanner {
  public:
   StagePlanner(const OpRegistry& ops, const StageOptions& options)
-      : StagePlanner(ops, make_backend(options.target), options.fuse) {}
-  StagePlanner(const OpRegistry& ops, std::shared_ptr<Backend> backend, bool fuses)
-      : ops_(ops), backend_(std::move(backend)), fuses_(fuses) {}
+      : StagePlanner(ops, planning_backend(options), options.fuse, options.device) {}
+  StagePlanner(const OpRegistry& ops, std::shared_ptr<Backend> backend, bool fuses,
+               Device device = {})
+      : ops_(ops), backend_(std::move(backend)), fuses_(fuses), device_(device) {}
 
   const MachineRates& rates() const override { return backend_->rates(); }
   const OpRegistry& ops() const override { return ops_; }
@@ -26,6 +26,7 @@ class StagePlanner : public ProgramPlanner {
   const OpRegistry& ops_;
   const std::shared_ptr<Backend> backend_;
   const bool fuses_;
+  const Device device_;
 };
 
 }  // namespace cleave

@@ -62,7 +62,8 @@ Status run_part(Stage first, Stage last, Graph& graph, const StageInputs& in, Re
 
 // The stages from lower to in_place.
 Result<LoweredProgram> make_kernels(const Graph& graph, Backend& backend, StageRunner& run) {
-  CLEAVE_TRY(LoweredProgram lowered, run(Stage::lower, graph, [&] { return lower(graph); }));
+  const FoldParts cut = backend.fuse_costs().cut;
+  CLEAVE_TRY(LoweredProgram lowered, run(Stage::lower, graph, [&] { return lower(graph, cut); }));
   CLEAVE_TRY(LoweredProgram linked, run(Stage::products, lowered,
                                         [&] { return link_library(std::move(lowered), backend); }));
   return run(Stage::in_place, linked, [&] { return lay_in_place(std::move(linked)); });
@@ -94,7 +95,7 @@ Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
   StageRunner runner(options, graph, told);
   CLEAVE_CHECK(runner.begin());
   const ReproOf repro(graph, options);
-  const StageInputs in{ops, options, make_backend(options.target, options.compiler)};
+  const StageInputs in{ops, options, planning_backend(options)};
   Status ran = run_part(first, last, graph, in, told, runner);
   return ran.ok() ? std::move(ran) : repro.told(std::move(ran).failure());
 }
@@ -191,7 +192,13 @@ Result<BuiltProgram> find_or_build(Graph graph, const StageInputs& in, Report& r
 }  // namespace
 
 std::shared_ptr<Backend> backend_for(const CompileOptions& options) {
-  return make_backend(options.target, found_compiler(options.compiler));
+  if (options.backend) return options.backend;
+  return make_backend(options.target, found_compiler(options.compiler), options.device);
+}
+
+std::shared_ptr<Backend> planning_backend(const CompileOptions& options) {
+  if (options.backend) return options.backend;
+  return make_backend(options.target, options.compiler, options.device);
 }
 
 Result<std::vector<loop::Kernel>> scheduled_kernels(Graph graph, const OpRegistry& ops,
@@ -208,9 +215,8 @@ Result<std::vector<loop::Kernel>> scheduled_kernels(Graph graph, const OpRegistr
 
 Result<WrittenProgram> write_program(Graph graph, const OpRegistry& ops,
                                      const StageOptions& options, Report& report) {
-  const StageInputs in{
-      ops, options,
-      options.pool ? options.pool->backend() : make_backend(options.target, options.compiler)};
+  const StageInputs in{ops, options,
+                       options.pool ? options.pool->backend() : planning_backend(options)};
   StageRunner run(options, graph, report);
   const ReproOf repro(graph, from_verify(options));
   Result<WrittenProgram> out = write_anew(graph, in, report, run);

@@ -26,7 +26,7 @@ enum class Stage : uint8_t {
   autocast,    // CompileOptions::autocast
   pre_grad,    // passes
   grad,        // the joint graph, if StageOptions::grad is set and a placeholder wants a gradient
-  verify,      // types, and that every device is the CPU
+  verify,      // types, and that every device is that of the options
   joint,       // passes
   freeze,      // CompileOptions::freeze: what is computed once leaves the graph
   post_grad,   // passes
@@ -56,8 +56,10 @@ Status run_stages(Stage first, Stage last, Graph& graph, const OpRegistry& ops,
 // The report of a program whose first stages were run before, apart.
 Report joined(Report front, Report rest);
 
-// What programs with these options are built by.
+// What programs with these options are built by: CompileOptions::backend, or a new one.
 std::shared_ptr<Backend> backend_for(const CompileOptions& options);
+// The same, for what compiles nothing: no compiler is looked for.
+std::shared_ptr<Backend> planning_backend(const CompileOptions& options);
 
 // Runs verify to schedule, for a pool to learn from. `options` is without observers and dump.
 Result<std::vector<loop::Kernel>> scheduled_kernels(Graph graph, const OpRegistry& ops,

@@ -17,7 +17,7 @@ bool multiplies_bf16(const Thunk& thunk) {
 }  // namespace
 
 std::vector<Warning> target_warnings(const LoweredProgram& program, const Target& target) {
-  if (target.set >= InstructionSet::avx512bf16 ||
+  if (target.cuda_arch != 0 || target.set >= InstructionSet::avx512bf16 ||
       std::ranges::none_of(program.thunks, multiplies_bf16))
     return {};
   return {{"bf16_emulated",

@@ -65,4 +65,10 @@ std::string c_prelude_for(const std::string& kernels) {
   return out;
 }
 
+std::string_view c_function(std::string_view name) {
+  for (const Item& i : items)
+    if (i.name == name) return i.text;
+  return {};
+}
+
 }  // namespace cleave::emit

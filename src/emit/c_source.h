@@ -37,6 +37,8 @@ CKernel emit_c(const loop::Kernel& kernel, const std::string& symbol);
 std::string c_prelude();
 // Only those that these kernels use.
 std::string c_prelude_for(const std::string& kernels);
+// One of its functions alone; empty if it has none of this name.
+std::string_view c_function(std::string_view name);
 
 // A C identifier made from a value's name.
 std::string c_identifier(const std::string& name);

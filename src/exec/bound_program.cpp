@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <set>
 
+#include "base/alignment.h"
 #include "compile/stages.h"
+#include "exec/device_variable.h"
 #include "exec/input_sizes.h"
 #include "ir/edit.h"
+#include "ir/move_graph.h"
 #include "ir/strides.h"
 #include "ir/text.h"
 #include "pass/freeze/frozen_values.h"
@@ -32,6 +35,19 @@ std::vector<OutputLayout> layouts_of(const Graph& g, size_t results) {
 }
 
 }  // namespace
+
+Status ProgramCode::move_to_device(Parts& parts) {
+  const CompileOptions& options = parts.options;
+  if (options.device.is_cpu()) return {};
+  CLEAVE_TRY(Graph there, moved_to(parts.graph, options.device, options.ops.registry()));
+  const auto move = [&](ValueId& v) { v = there.find(parts.graph.name(v)); };
+  for (trace::Recording::Bound& b : parts.variables) move(b.placeholder);
+  for (ValueId& v : parts.inputs) move(v);
+  for (auto& [v, memory] : parts.own) move(v);
+  for (ValueId& v : parts.marks.checked) move(v);
+  parts.graph = std::move(there);
+  return {};
+}
 
 Result<std::vector<loop::Kernel>> ProgramCode::kernels(const Parts& parts,
                                                        const std::shared_ptr<Backend>& backend) {
@@ -105,6 +121,7 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(std::shared_ptr<const P
   for (const ProgramCode::PlacedVariable& v : c.variables) p->variables_.push_back({v, nullptr});
   for (const auto& [placeholder, memory] : c.own)
     CLEAVE_CHECK(p->instance_->bind(placeholder, memory_of(*memory)));
+  CLEAVE_CHECK(p->check_room());
   p->updates_variables_ = std::ranges::any_of(p->variables_, &Bound::is_updated);
   p->updates_inputs_ = std::ranges::any_of(c.specs, &InputSpec::is_updated);
   p->bound_inputs_.resize(c.inputs.size());
@@ -112,6 +129,24 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(std::shared_ptr<const P
   p->tensors_.resize(c.inputs.size());
   p->shared_.reserve(c.inputs.size() + p->variables_.size());
   return p;
+}
+
+// The arena is there already; Variables move with the first run.
+Status BoundProgram::check_room() const {
+  const std::shared_ptr<DeviceMemory>& memory = instance_->device_memory();
+  if (!memory) return {};
+  int64_t needed = report_.placeholder_bytes;
+  for (const Bound& b : variables_) {
+    trace::VariableState& state = *trace::Access::state(b.variable);
+    if (has_place(state, memory)) needed -= rounded(state.value.bytes());
+  }
+  CLEAVE_TRY(const DeviceMemory::Room room, memory->room());
+  if (needed <= room.free) return {};
+  return user_error(
+      "{}: {} B of {} are free; Variables and inputs need {} beside the arena, which has {} "
+      "(the planned peak is {})",
+      memory->device().text(), room.free, room.total, needed, report_.arena_bytes,
+      report_.planned_peak_bytes);
 }
 
 Status BoundProgram::bind_folded() {
@@ -122,7 +157,8 @@ Status BoundProgram::bind_folded() {
   for (size_t k = 0; k < newer->size(); ++k) {
     const HostTensor& bytes = (*newer)[k];
     void* data = const_cast<void*>(bytes.data());  // placeholders of role const aren't written
-    CLEAVE_CHECK(instance_->bind(code_->folded_at[k], {data, bytes.bytes()}));
+    CLEAVE_CHECK(instance_->bind(code_->folded_at[k],
+                                 {data, bytes.bytes(), std::nullopt, /*is_constant=*/true}));
   }
   folded_ = newer;
   return {};
@@ -132,11 +168,11 @@ bool BoundProgram::assigns_variables() const { return updates_variables_; }
 
 Status BoundProgram::bind_variables() {
   for (Bound& b : variables_) {
-    const HostTensor& tensor = trace::Access::memory(b.variable);
-    if (tensor.data() == b.data) continue;
-    CLEAVE_CHECK(instance_->bind(b.placeholder, memory_of(tensor)));
+    trace::VariableState& state = *trace::Access::state(b.variable);
+    CLEAVE_TRY(void* const data, bind_variable(*instance_, b.placeholder, state, b.data));
+    if (data == b.data) continue;
     if (b.data != nullptr) ++report_.counters["rebinds"];
-    b.data = const_cast<void*>(tensor.data());
+    b.data = data;
     is_moved_ = true;
   }
   return {};
@@ -187,7 +223,7 @@ Status BoundProgram::check_shared(std::span<const InputRef> inputs) {
     shared_.add({tensors_[k], k, is_updated});
   }
   for (size_t i = 0; i < variables_.size(); ++i)
-    shared_.add({&trace::Access::memory(variables_[i].variable), inputs.size() + i,
+    shared_.add({&trace::Access::host(variables_[i].variable), inputs.size() + i,
                  variables_[i].is_updated});
   const auto pair = shared_.find();
   if (!pair) return {};
@@ -219,9 +255,12 @@ Status BoundProgram::run_boxed(HostTensors&& inputs) {
 Status BoundProgram::run() { return end_run(instance_->run()); }
 
 Status BoundProgram::end_run(Status ran) {
-  if (ran.ok() && updates_variables_)
-    for (const Bound& b : variables_)
-      if (b.is_updated) trace::Access::written(b.variable);
+  if (!ran.ok() || !updates_variables_) return ran;
+  for (const Bound& b : variables_) {
+    if (!b.is_updated) continue;
+    trace::VariableState& state = *trace::Access::state(b.variable);
+    instance_->device_memory() ? state.written_elsewhere() : state.written_here();
+  }
   return ran;
 }
 
@@ -234,6 +273,8 @@ Result<HostTensors> BoundProgram::recompute(const Values& values) const {
   CompileOptions plain;
   plain.compiler = CompilerChoice::none;
   plain.target = code_->options.target;
+  plain.device = code_->options.device;
+  plain.backend = code_->options.backend;
   plain.passes_off = {"all"};
   StageOptions stages{plain};
   stages.executor = code_->executor;
@@ -251,7 +292,7 @@ Result<HostTensors> BoundProgram::recompute(const Values& values) const {
   };
   for (const auto& [placeholder, memory] : code_->own) CLEAVE_CHECK(bind(placeholder, *memory));
   for (const Bound& b : variables_)
-    CLEAVE_CHECK(bind(b.placeholder, trace::Access::memory(b.variable)));
+    CLEAVE_CHECK(bind_variable(*run, b.placeholder, *trace::Access::state(b.variable)));
   for (size_t k = 0; k < tensors_.size(); ++k) CLEAVE_CHECK(bind(code_->inputs[k], *tensors_[k]));
   CLEAVE_CHECK(run->run());
   HostTensors out;
@@ -264,14 +305,15 @@ Result<HostTensors> BoundProgram::recompute(const Values& values) const {
   return out;
 }
 
-// Results of an earlier run lie in the arena; a Variable may be updated in place.
+// Results of an earlier run lie in the arena; a Variable may be updated in place. A device reads a
+// copy.
 bool BoundProgram::is_written(const HostTensor& input) const {
-  if (input.bytes() == 0) return false;
+  if (input.bytes() == 0 || instance_->device_memory()) return false;
   if (instance_->overlaps_arena(input.data(), input.extent_bytes())) return true;
   const auto* begin = static_cast<const std::byte*>(input.data());
   return std::ranges::any_of(variables_, [&](const Bound& b) {
     const auto* memory = static_cast<const std::byte*>(b.data);
-    return begin < memory + trace::Access::memory(b.variable).bytes() &&
+    return begin < memory + trace::Access::host(b.variable).bytes() &&
            memory < begin + input.extent_bytes();
   });
 }

@@ -43,6 +43,8 @@ struct ProgramCode {
     Marks marks = {};
     std::shared_ptr<FoldedPool> folded = nullptr;  // with CompileOptions::freeze
   };
+  // Moves the graph to the options' device, and all that names its values.
+  static Status move_to_device(Parts& parts);
   // With a pool its kernels are functions of that.
   static Result<std::shared_ptr<const ProgramCode>> make(Parts parts,
                                                          std::shared_ptr<CodePool> pool = nullptr);
@@ -110,10 +112,11 @@ class BoundProgram {
   Status check_shared(std::span<const InputRef> inputs);
   std::string operand_text(size_t number) const;
   Status bind_folded();
+  Status check_room() const;
   Status end_run(Status ran);
 
   struct Bound : ProgramCode::PlacedVariable {
-    void* data = nullptr;  // where it is bound
+    void* data = nullptr;  // where it is bound, on the device if the program's memory is there
   };
   std::shared_ptr<const ProgramCode> code_;
   Report report_;

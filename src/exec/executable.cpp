@@ -7,6 +7,7 @@
 #include "base/busy.h"
 #include "base/element_address.h"
 #include "compile/stages.h"
+#include "exec/device_operands.h"
 #include "exec/index_fault.h"
 #include "run/runner.h"
 #include "runtime/shared_threads.h"
@@ -49,6 +50,7 @@ class RunningInstance final : public Instance {
                                                 std::shared_ptr<ArenaMemory> arena) {
     const BuiltProgram& built = program->built();
     if (!arena || arena->size_bytes() < built.planned.arena_bytes) {
+      CLEAVE_CHECK(check_room(built));
       CLEAVE_TRY(arena, built.backend->make_arena(built.planned.arena_bytes));
     }
     return std::unique_ptr<Instance>(
@@ -57,9 +59,18 @@ class RunningInstance final : public Instance {
 
   Status bind(size_t placeholder, const HostMemory& memory) override {
     CLEAVE_CHECK(check_memory(placeholder, memory));
+    if (there_) return there_->bind(placeholder, memory);
     runner_.bind(placeholder, memory.data);
     return {};
   }
+  Status bind_there(size_t placeholder, void* data, int64_t bytes) override {
+    if (!there_ || placeholder >= runner_.placeholder_count() ||
+        bytes < runner_.placeholder(placeholder).bytes)
+      return bug("bind_there: placeholder {}: {} B", placeholder, bytes);
+    there_->bind_there(placeholder, data);
+    return {};
+  }
+  const std::shared_ptr<DeviceMemory>& device_memory() const override { return device_memory_; }
 
   Status run(const Release* release) override {
     const Busy busy(running_);
@@ -67,20 +78,26 @@ class RunningInstance final : public Instance {
       return user_error("this instance is running already; make a second one to run two at once");
     if (const Storage* s = runner_.find_unbound())
       return user_error("placeholder %{} is not bound to memory", s->name);
-    const std::optional<FailedThunk> failed = runner_.run(release);
+    CLEAVE_TRY(const std::optional<FailedThunk> failed,
+               there_ ? run_there(release) : Result(runner_.run(release)));
     if (!failed) return {};
     const Thunk& thunk = program_->built().lowered().thunks[failed->thunk];
     return user_error("{}", fault_text(program_->graph(), thunk.node, thunk.name, failed->fault,
-                                       [&](size_t k) { return runner_.bound(k); }));
+                                       [&](size_t k) -> const void* {
+                                         return there_ ? there_->to_read(k) : runner_.bound(k);
+                                       }));
   }
 
   const std::shared_ptr<ArenaMemory>& arena() const override { return runner_.arena(); }
   bool overlaps_arena(const void* data, int64_t bytes) const override {
+    if (there_) return there_->overlaps_results(data, bytes);
     const auto* begin = static_cast<const std::byte*>(data);
     const std::byte* memory = arena()->data();
     return begin < memory + arena()->size_bytes() && memory < begin + bytes;
   }
-  const void* result(size_t k) const override { return runner_.result(k); }
+  const void* result(size_t k) const override {
+    return there_ ? there_->result(k) : runner_.result(k);
+  }
   void fill_arena_pattern() override { arena()->fill_pattern(); }
   int64_t touched_arena_bytes() const override { return arena()->touched_bytes(); }
   void profile_kernels(bool on) override { runner_.time_thunks(on); }
@@ -98,8 +115,35 @@ class RunningInstance final : public Instance {
  private:
   RunningInstance(std::shared_ptr<const Compiled> program, std::shared_ptr<Executor> executor,
                   std::shared_ptr<ArenaMemory> arena)
-      : program_(std::move(program)),
-        runner_(program_->built().runnable(), std::move(arena), std::move(executor)) {}
+      : program_(std::move(program)), device_memory_(program_->built().backend->device_memory()),
+        runner_(program_->built().runnable(), std::move(arena), std::move(executor)) {
+    if (device_memory_)
+      there_ = std::make_unique<DeviceOperands>(device_memory_, runner_,
+                                                program_->built().lowered(), program_->graph());
+  }
+
+  static Status check_room(const BuiltProgram& built) {
+    const std::shared_ptr<DeviceMemory> memory = built.backend->device_memory();
+    if (!memory) return {};
+    CLEAVE_TRY(const DeviceMemory::Room room, memory->room());
+    if (built.planned.arena_bytes <= room.free) return {};
+    return user_error(
+        "{}: {} B of {} are free; the arena needs {} (the planned peak is {}, which a "
+        "memory_budget lowers)",
+        memory->device().text(), room.free, room.total, built.planned.arena_bytes,
+        built.planned.peak_bytes());
+  }
+
+  Result<std::optional<FailedThunk>> run_there(const Release* release) {
+    CLEAVE_CHECK(there_->copy_in(release));
+    Status copied;
+    const Runner::AtEnd copy_out = [&] { copied = there_->copy_out(); };
+    const std::optional<FailedThunk> failed = runner_.run(nullptr, &copy_out);
+    there_->unbind_released();
+    CLEAVE_CHECK(std::move(copied));
+    if (!failed) there_->succeed();
+    return failed;
+  }
 
   Status check_memory(size_t placeholder, const HostMemory& memory) const {
     if (placeholder >= runner_.placeholder_count())
@@ -119,9 +163,23 @@ class RunningInstance final : public Instance {
   }
 
   const std::shared_ptr<const Compiled> program_;
+  const std::shared_ptr<DeviceMemory> device_memory_;  // of the backend; null: the host's
   Runner runner_;
+  std::unique_ptr<DeviceOperands> there_;  // with it
   std::atomic<bool> running_ = false;
 };
+
+// Code of the host program reads the host's memory.
+Status check_calls(const BuiltProgram& built) {
+  const std::shared_ptr<DeviceMemory> memory = built.backend->device_memory();
+  if (!memory) return {};
+  for (const Thunk& thunk : built.lowered().thunks)
+    if (std::holds_alternative<ForeignCall>(thunk.work))
+      return unsupported(
+          "%{} is computed by code of the host program, which can't read the memory of {}",
+          thunk.name, memory->device().text());
+  return {};
+}
 
 StageOptions options_of_part(StageOptions options) {
   options.is_frozen_part = true;
@@ -147,6 +205,7 @@ Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(
   }
   Report report;
   CLEAVE_TRY(BuiltProgram built, build_program(graph, ops, complete, report));
+  CLEAVE_CHECK(check_calls(built));
   std::shared_ptr<const CompiledProgram> part;
   if (!built.frozen.returns().empty()) {
     CLEAVE_TRY(part, compile(built.frozen, ops, options_of_part(std::move(complete))));

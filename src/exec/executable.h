@@ -8,6 +8,9 @@
 // where these have none (64-byte alignment is faster but not required). An update in `return` is
 // written to that memory in place, after every check of the run; memory between its elements is
 // untouched. Results stay in the instance's arena until the next run. run() allocates nothing.
+//
+// Where the backend has memory of its own (device_operands.h), a run copies there what is bound to
+// memory of the host, and updates back.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -25,6 +28,7 @@
 namespace cleave {
 
 class ArenaMemory;
+class DeviceMemory;
 
 class CompiledProgram {
  public:
@@ -51,6 +55,8 @@ struct HostMemory {
   void* data = nullptr;
   int64_t bytes = 0;
   std::optional<DType> dtype = std::nullopt;
+  // What is in it doesn't change while it is bound: a device is given it once.
+  bool is_constant = false;
 };
 
 class Instance {
@@ -72,19 +78,25 @@ class Instance {
       if (!holds<T>(DType::bf16)) all.dtype = dtype_of<T>();  // 16 bits may be either half
     return bind(placeholder, all);
   }
+  // The same with memory of the instance's device, which the caller has filled.
+  virtual Status bind_there(size_t placeholder, void* data, int64_t bytes) = 0;
+  // Where the operands lie; null: the host's memory.
+  virtual const std::shared_ptr<DeviceMemory>& device_memory() const = 0;
   virtual const std::shared_ptr<ArenaMemory>& arena() const = 0;
-  // Whether memory of the arena, which holds results, lies there.
+  // Whether memory that holds results lies there.
   virtual bool overlaps_arena(const void* data, int64_t bytes) const = 0;
   // Runs the program once. A failure (index out of range, unbound placeholder, entered twice)
   // leaves every bound placeholder as it was.
   Status run() { return run(nullptr); }
   // The same, and asks `release` of each placeholder that isn't returned, behind its last reader:
   // of a reader in a loop, behind the loop; of a branch that isn't taken, behind the branch. If it
-  // is true, the placeholder's memory is gone and it is unbound. A failure stops asking.
+  // is true, the placeholder's memory is gone and it is unbound. A failure stops asking. With
+  // memory of a device it is asked when that has a copy.
   using Release = std::function<bool(size_t placeholder)>;
   virtual Status run(const Release* release) = 0;
   // Memory of returns()[k], by the strides of the value; for an update, the placeholder's own
-  // memory, by that one's.
+  // memory, by that one's. With memory of a device it is a copy in the host's, until the next run,
+  // made when it is asked for the first time; throws the device's error.
   virtual const void* result(size_t k) const = 0;
   // Fills the arena with a pattern; after a run, the highest byte touched (rounded up to 64).
   virtual void fill_arena_pattern() = 0;

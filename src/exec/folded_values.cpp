@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "exec/device_variable.h"
 #include "ir/strides.h"
 #include "ir/text.h"
 
@@ -45,8 +46,7 @@ Result<FoldedValues::Fresh> FoldedValues::computed() const {
       continue;
     }
     fresh.versions.push_back(state->version);
-    HostTensor& t = state->value;
-    if (s.is_operand) CLEAVE_CHECK(run->bind(s.placeholder, {t.data(), t.bytes(), t.dtype()}));
+    if (s.is_operand) CLEAVE_CHECK(bind_variable(*run, s.placeholder, *state));
   }
   auto list = std::make_shared<List>();
   if (run) {

@@ -18,11 +18,13 @@ struct SizedPrograms::Family {
   Family(InputSizes s, CompileOptions o, std::shared_ptr<Notices> n, Trace t, Location where)
       : sizes(std::move(s)), largest_sizes(sizes.largest()), options(std::move(o)),
         notices(std::move(n)), trace(std::move(t)), at(where), others(kept_sizes()) {
-    if (sizes.vary())
-      pool =
-          std::make_shared<CodePool>(backend_for(options), [this](CodePool&, CodePool::When when) {
-            when == CodePool::When::first ? learn_samples() : learn_beside();
-          });
+    if (!sizes.vary()) return;
+    // Functions of a GPU have sizes in them, and are those of one program.
+    std::shared_ptr<Backend> backend = backend_for(options);
+    if (backend->target().cuda_arch != 0) return;
+    pool = std::make_shared<CodePool>(std::move(backend), [this](CodePool&, CodePool::When when) {
+      when == CodePool::When::first ? learn_samples() : learn_beside();
+    });
   }
 
   size_t kept_sizes() const { return static_cast<size_t>(options.kept_sizes); }
@@ -42,7 +44,7 @@ struct SizedPrograms::Family {
   const Location at;
   CodePtr largest;
   std::mutex mutex;  // of what follows, and of the calls of the host program's function
-  std::shared_ptr<CodePool> pool;  // null: no size varies
+  std::shared_ptr<CodePool> pool;  // null: no size varies, or the target has none
   std::vector<int64_t> current;    // what is being made
   RecentlyUsed<CodePtr> others;
   std::atomic<int64_t> made_sizes = 0, recompiles = 0;
@@ -110,6 +112,13 @@ std::unique_ptr<SizedPrograms> SizedPrograms::make(const std::string& what,
                                                    const CompileOptions& options,
                                                    std::shared_ptr<Notices> notices, Trace trace,
                                                    Location at) {
+  if (!options.device.is_cpu())
+    trace = [traced = std::move(trace), at](const std::vector<InputSpec>& static_specs,
+                                            const CompileOptions& own) {
+      ProgramCode::Parts parts = traced(static_specs, own);
+      trace::value_or_throw_at(at, ProgramCode::move_to_device(parts));
+      return parts;
+    };
   InputSizes sizes =
       trace::value_or_throw_at(at, InputSizes::make(what, specs, options.other_sizes));
   if (options.kept_sizes < 1)

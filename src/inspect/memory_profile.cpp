@@ -42,8 +42,8 @@ std::vector<Kept> kinds(const LoweredProgram& p, const std::vector<Kept>& of_ret
 
 Result<MemoryProfile> memory_profile(const Graph& joint, const Partition& cut,
                                      const OpRegistry& ops, const StageOptions& options) {
-  const std::shared_ptr<Backend> backend = make_backend(options.target);
-  StagePlanner planner(ops, backend, options.fuse);
+  const std::shared_ptr<Backend> backend = planning_backend(options);
+  StagePlanner planner(ops, backend, options.fuse, options.device);
   MemoryProfile out;
   CLEAVE_TRY(const ForwardBackwardPeak peak, forward_backward_peak(joint, cut, planner));
   out.planned_peak = peak.peak();

@@ -33,7 +33,7 @@ std::vector<std::string> saved_in(const Graph& g) {
 
 Result<ProgramTraffic> program_traffic(const Graph& g, const OpRegistry& ops,
                                        const StageOptions& options) {
-  CLEAVE_CHECK(check_devices(g));
+  CLEAVE_CHECK(check_devices(g, options.device));
   SymbolValues values;
   for (const Placeholder& p : g.placeholders())
     if (p.role == Role::symint)
@@ -41,7 +41,8 @@ Result<ProgramTraffic> program_traffic(const Graph& g, const OpRegistry& ops,
   CLEAVE_TRY(Graph graph, specialize(g, values));
   CLEAVE_CHECK(run_stages(Stage::verify, Stage::fuse, graph, ops, options));
   // The bytes that kernels move don't depend on the target, only their workspaces do.
-  const std::shared_ptr<Backend> backend = make_backend(Target{});
+  const std::shared_ptr<Backend> backend =
+      options.device.is_cpu() ? make_backend(Target{}) : planning_backend(options);
   CLEAVE_TRY(const MeasuredProgram program, measure_program(graph, *backend));
   return ProgramTraffic{traffic_of(program.lowered), saved_in(graph)};
 }

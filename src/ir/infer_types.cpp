@@ -12,10 +12,6 @@ bool has_subgraph(const OpView& op) {
 
 bool may_meet_any(const Type& t) { return t.shape.empty() && t.device.kind == DeviceKind::cpu; }
 
-std::string device_text(Device d) {
-  return d.kind == DeviceKind::cpu ? "cpu" : fmt::format("cuda:{}", d.index);
-}
-
 }  // namespace
 
 Result<Types> infer_types(const OpView& op) {
@@ -31,7 +27,7 @@ Result<Types> infer_types(const OpView& op) {
       return user_error(
           "{}: operands are on {} and {}, expected one device; a 0-d tensor on the CPU may meet "
           "any",
-          op.name(), device_text(first->device), device_text(t->device));
+          op.name(), first->device.text(), t->device.text());
     first = first ? first : t;
   }
   for (Type& t : *types)

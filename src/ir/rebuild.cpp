@@ -61,6 +61,7 @@ class Rebuilder {
     Type type = from_.type(p.value);
     SymInfo sym = p.sym;
     if (p.role == Role::symint) { CLEAVE_TRY(sym, how_.symint(name, sym)); }
+    if (p.role != Role::symint) type.device = how_.device(type.device);
     if (p.role != Role::rng_state) {  // always i64[2]
       for (size_t d = 0; d < type.shape.size(); ++d)
         type.shape[d] = how_.size_of(from_, from_.value(p.value).index, d, type.shape[d]);
@@ -87,6 +88,7 @@ class Rebuilder {
     for (uint32_t k = 0; k < node.output_count; ++k) spec.names.push_back(from_.name(node.out(k)));
     spec.loc = node.loc;
     spec.tag = node.tag;
+    how_.call(spec);
     auto made = to_.add_node(std::move(spec));
     if (!made.ok()) {
       Failure f = std::move(made).failure();
@@ -102,6 +104,7 @@ class Rebuilder {
   }
 
   Status add_result(ValueId old, ValueId made) {
+    CLEAVE_TRY(made, how_.result(to_, made, from_.type(old)));
     map_[old.v] = made;
     const std::optional<std::vector<Dim>>& strides = from_.type(old).strides;
     if (!strides) return {};

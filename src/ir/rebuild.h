@@ -1,4 +1,4 @@
-// A graph made again, with other sizes: every type is inferred anew.
+// A graph made again, with other sizes or on another device: every type is inferred anew.
 //
 //   struct Halved : Rebuilding {
 //     Dim size(const Dim& d) override { return d == Dim(64) ? Dim(32) : d; }
@@ -29,6 +29,12 @@ class Rebuilding {
   // Of an integer in an attribute.
   virtual Dim number(const ArgDef& /*of*/, const Dim& d) { return d; }
   virtual Result<SymInfo> symint(const std::string& /*name*/, const SymInfo& sym) { return sym; }
+  // Of the device of a placeholder that is no symint.
+  virtual Device device(const Device& d) { return d; }
+  // Of a call that is about to be made, with the operands and attributes that it will have.
+  virtual void call(NodeSpec& /*spec*/) {}
+  // Of a result, whose type was `old`; the value that takes its place.
+  virtual Result<ValueId> result(Graph& /*to*/, ValueId made, const Type& /*old*/) { return made; }
   // Whether a subgraph stays the same object.
   virtual bool keeps(const Graph& /*subgraph*/) { return false; }
 };

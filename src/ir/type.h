@@ -9,18 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "cleave/device.h"
 #include "cleave/dtype.h"
 #include "ir/dim.h"
 
 namespace cleave {
-
-enum class DeviceKind : uint8_t { cpu, cuda };
-
-struct Device {
-  DeviceKind kind = DeviceKind::cpu;
-  int16_t index = 0;
-  friend bool operator==(const Device&, const Device&) = default;
-};
 
 using Shape = std::vector<Dim>;
 

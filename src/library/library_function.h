@@ -5,9 +5,10 @@
 #include <memory>
 
 #include "base/result.h"
-#include "cleave/executor.h"
 
 namespace cleave {
+
+struct RunContext;  // run/run_context.h
 
 class LibraryFunction {
  public:
@@ -16,8 +17,9 @@ class LibraryFunction {
   virtual int64_t scratch_bytes() const = 0;
   // `operands` are max_library_operands pointers in the order of the spec's kind (GemmOperand and
   // others), null for those that the call doesn't have. `scratch` is aligned to 64. Threads may
-  // call one function at the same time, each with its own scratch. Allocates nothing.
-  virtual void call(void* const* operands, void* scratch, Executor& executor) const = 0;
+  // call one function at the same time, each with its own scratch. Allocates nothing. On a
+  // queue it returns before it has run.
+  virtual void call(void* const* operands, void* scratch, const RunContext& context) const = 0;
 };
 
 using LibraryFunctionPtr = std::shared_ptr<const LibraryFunction>;

@@ -6,35 +6,73 @@
 namespace cleave {
 namespace {
 
-Failure no_backend(const Graph& g, ValueId v, const std::string& line) {
-  return unsupported(
-      "@{}: %{} is {}: no backend for cuda is built in, and nothing of the graph runs on the CPU "
-      "instead; take @cuda off the types to compile it for the CPU, or run it by the reference "
-      "engine, which knows no devices\n  {}",
-      g.name(), g.name(v), g.type(v).text(), line);
-}
+// A value and the line that declares or computes it.
+struct Place {
+  const Graph* graph;
+  ValueId value;
+  const Type& type() const { return graph->type(value); }
+  std::string text() const { return fmt::format("%{} is {}", graph->name(value), type().text()); }
+  std::string line() const {
+    if (const NodeId n = graph->value(value).def; n.valid()) return print_node(*graph, n);
+    const Placeholder& p = *graph->placeholder_of(value);
+    return fmt::format("%{}: {} {}", graph->name(value), name_of(p.role), type().text());
+  }
+};
 
-bool is_elsewhere(const Type& t) { return !t.is_none && t.device.kind != DeviceKind::cpu; }
+// The first value on the device, and the first that isn't.
+class Search {
+ public:
+  explicit Search(Device device) : device_(device) {}
 
-Status check_graph(const Graph& g) {
-  for (const Placeholder& p : g.placeholders())
-    if (is_elsewhere(g.type(p.value)))
-      return no_backend(
-          g, p.value,
-          fmt::format("%{}: {} {}", g.name(p.value), name_of(p.role), g.type(p.value).text()));
-  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
-    for (uint32_t k = 0; k < g.node(n).output_count; ++k)
-      if (const ValueId v = g.node(n).out(k); is_elsewhere(g.type(v)))
-        return no_backend(g, v, print_node(g, n));
-  return {};
-}
+  void look(const Graph& g) {
+    for (const Placeholder& p : g.placeholders())
+      if (const Type& t = g.type(p.value); t.rank() > 0 || !t.device.is_cpu())
+        look(g, p.value, p.role != Role::symint);
+    for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
+      for (uint32_t k = 0; k < g.node(n).output_count; ++k) look(g, g.node(n).out(k), true);
+  }
+
+  Status result() const {
+    if (!elsewhere_) return {};
+    const std::string where = fmt::format("@{}: {}", elsewhere_->graph->name(), elsewhere_->text());
+    const Device other = elsewhere_->type().device;
+    if (!here_)
+      return unsupported(
+          "{}, and the program is compiled for {}, where nothing of it runs instead; compile it "
+          "for {} (--device, CompileOptions::device), take @{} off the types, or run it by the "
+          "reference engine, which knows no devices\n  {}",
+          where, device_.text(), other.text(), other.text(), elsewhere_->line());
+    if (const NodeId n = elsewhere_->graph->value(elsewhere_->value).def;
+        n.valid() && elsewhere_->graph->node(n).inputs.empty())
+      return unsupported(
+          "{}, and {}: {} on another device than the program's isn't covered; give it the device "
+          "{}\n  {}",
+          where, here_->text(), elsewhere_->graph->node(n).op->name, device_.text(),
+          elsewhere_->line());
+    return user_error(
+        "{}, and {}: expected one device, {}, for all values but 0-d inputs on the CPU\n  {}\n  {}",
+        where, here_->text(), device_.text(), elsewhere_->line(), here_->line());
+  }
+
+ private:
+  void look(const Graph& g, ValueId v, bool counts) {
+    const Type& t = g.type(v);
+    if (t.is_none || !counts) return;
+    std::optional<Place>& first = t.device == device_ ? here_ : elsewhere_;
+    if (!first) first = Place{&g, v};
+  }
+
+  const Device device_;
+  std::optional<Place> here_, elsewhere_;
+};
 
 }  // namespace
 
-Status check_devices(const Graph& graph) {
-  CLEAVE_CHECK(check_graph(graph));
-  for (const GraphRef& sub : subgraphs_in_order(graph, {})) CLEAVE_CHECK(check_graph(*sub));
-  return {};
+Status check_devices(const Graph& graph, Device device) {
+  Search search(device);
+  search.look(graph);
+  for (const GraphRef& sub : subgraphs_in_order(graph, {})) search.look(*sub);
+  return search.result();
 }
 
 }  // namespace cleave

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "cleave/target.h"
+#include "schedule/fold_form.h"
 
 namespace cleave {
 
@@ -19,6 +20,7 @@ struct FuseCosts {
   // that cores stay idle, which matters above small_elements.
   int64_t few_columns = 256;
   int64_t small_elements = 1 << 15;
+  FoldParts cut = {};
 
   // The other fields are the same for all targets so far.
   static FuseCosts of(const MachineRates& rates);

@@ -10,8 +10,8 @@ namespace {
 
 class Splitter {
  public:
-  Splitter(const Graph& graph, const FuseCalls& calls, FuseGroups& groups)
-      : g_(graph), calls_(calls), groups_(groups) {}
+  Splitter(const Graph& graph, const FuseCalls& calls, const FoldParts& cut, FuseGroups& groups)
+      : g_(graph), calls_(calls), cut_(cut), groups_(groups) {}
 
   void split(int32_t group) {
     const std::vector<NodeId> nodes = std::exchange(groups_.all[group].nodes, {});
@@ -24,7 +24,7 @@ class Splitter {
 
   bool is_kernel(int32_t group) const {
     const FuseBody body = body_of(g_, calls_, groups_, group);
-    return !is_worth_fusing(body) || check_group(g_, body.nodes, body.results).ok();
+    return !is_worth_fusing(body) || check_group(g_, body.nodes, body.results, cut_).ok();
   }
 
  private:
@@ -61,14 +61,16 @@ class Splitter {
 
   const Graph& g_;
   const FuseCalls& calls_;
+  const FoldParts& cut_;
   FuseGroups& groups_;
   std::vector<int32_t> parts_;
 };
 
 }  // namespace
 
-void split_groups(const Graph& graph, const FuseCalls& calls, FuseGroups& groups) {
-  Splitter splitter(graph, calls, groups);
+void split_groups(const Graph& graph, const FuseCalls& calls, const FoldParts& cut,
+                  FuseGroups& groups) {
+  Splitter splitter(graph, calls, cut, groups);
   const auto count = static_cast<int32_t>(groups.all.size());
   for (int32_t g = 0; g < count; ++g)
     if (groups.all[g].merged_into < 0 && groups.is_fusible(calls, g) && !splitter.is_kernel(g))

@@ -12,6 +12,7 @@ namespace cleave {
 // Each call goes, in order, into the first part behind which all that it reads is made and of which
 // it can be a call. The parts run one after the other where the group would. After this each group
 // can be one kernel.
-void split_groups(const Graph& graph, const FuseCalls& calls, FuseGroups& groups);
+void split_groups(const Graph& graph, const FuseCalls& calls, const FoldParts& cut,
+                  FuseGroups& groups);
 
 }  // namespace cleave

@@ -22,6 +22,8 @@ struct LoweredGroup {
 
 class KernelTable {
  public:
+  explicit KernelTable(const FoldParts& cut = {}) : cut_(cut) {}
+  const FoldParts& cut() const { return cut_; }  // of long folds
   // Adds the kernel, and returns its number; an equal one's number if there is one. Names and work
   // don't count.
   size_t add(loop::Kernel kernel);
@@ -33,6 +35,7 @@ class KernelTable {
   std::vector<loop::Kernel> take() && { return std::move(kernels_); }
 
  private:
+  const FoldParts cut_;
   std::vector<loop::Kernel> kernels_;
   std::unordered_map<std::string, size_t> by_text_;  // without names
   std::unordered_map<std::string, LoweredGroup> groups_;

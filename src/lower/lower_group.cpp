@@ -28,11 +28,13 @@ LoweredGroup write(Lowering& l, const Group& group,
                    const std::vector<GroupResult>& results, const MakePartial& add_partial,
                    Kernel& kernel) {
   LoweredGroup made;
-  const GroupCode code = write_group(group.graph, group.nodes, operands, results, kernel,
-                                     [&](const std::string& name, DType dtype, int64_t elements) {
-                                       made.partials.push_back({dtype, elements});
-                                       return add_partial(name, dtype, elements);
-                                     });
+  const GroupCode code = write_group(
+      group.graph, group.nodes, operands, results, kernel,
+      [&](const std::string& name, DType dtype, int64_t elements) {
+        made.partials.push_back({dtype, elements});
+        return add_partial(name, dtype, elements);
+      },
+      l.kernels.cut());
   made.in_place = code.in_place;
   for (const NodeId n : code.streams)
     made.streams.push_back(
@@ -145,7 +147,8 @@ Status lower_group(Lowering& l, NodeId fused) {
   if (results.empty()) return {};
   group.nodes = needed_nodes(body, results);
   const MemRefs operands = list_memory(l, op);
-  if (!are_made_apart(body, results) || !check_group(body, group.nodes, results).ok()) {
+  if (!are_made_apart(body, results) ||
+      !check_group(body, group.nodes, results, l.kernels.cut()).ok()) {
     CLEAVE_TRY(const MemRefs made, inline_subgraph(l, body, operands));
     for (uint32_t k = 0; k < node.output_count; ++k) l.values.put(node.out(k), made[k]);
     return {};

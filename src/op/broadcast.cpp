@@ -7,10 +7,6 @@ namespace {
 
 bool is_one(const OpView& op, const Dim& d) { return op.env().provably_equal(d, Dim(1)); }
 
-std::string device_text(Device d) {
-  return d.kind == DeviceKind::cpu ? "cpu" : fmt::format("cuda:{}", d.index);
-}
-
 }  // namespace
 
 Result<Shape> broadcast_shapes(const OpView& op, std::string_view rule, const Shape& a,
@@ -81,8 +77,8 @@ Result<Device> common_device(const OpView& op, std::string_view rule,
       found = t.device;
       movable = scalar;
     } else if (!scalar && t.device != *found) {
-      return op.broken(rule, "operands are on {} and {}, expected one device", device_text(*found),
-                       device_text(t.device));
+      return op.broken(rule, "operands are on {} and {}, expected one device", found->text(),
+                       t.device.text());
     }
   }
   return found.value_or(Device{});

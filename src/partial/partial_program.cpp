@@ -95,7 +95,7 @@ PartialProgram::State::State(const TracedGraph& given, PartialOptions chosen)
 
 std::string PartialProgram::State::reason_of(const Graph& g, NodeId n,
                                              const std::vector<GraphCall>& calls, size_t at) const {
-  if (auto why = reason_outside(g, n)) return *why;
+  if (auto why = reason_outside(g, n, options.device)) return *why;
   if (options.node && !options.node(calls[at])) return "user predicate";
   return "";
 }

@@ -82,9 +82,15 @@ void archive(A& a, Is<ThunkProgram> auto& p) {
 }
 
 template <class A>
+void archive(A& a, Is<Launch> auto& l) {
+  auto& [blocks, threads, shared_bytes, buffers, scalars] = l;
+  a(blocks, threads, shared_bytes, buffers, scalars);
+}
+
+template <class A>
 void archive(A& a, Is<KernelPhase> auto& p) {
-  auto& [symbol, extent] = p;
-  a(symbol, extent);
+  auto& [symbol, extent, launch] = p;
+  a(symbol, extent, launch);
 }
 
 template <class A>

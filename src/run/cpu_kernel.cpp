@@ -40,7 +40,7 @@ CpuKernel::CpuKernel(std::vector<CpuPhase> phases, std::vector<CheckText> checks
 }
 
 std::optional<Fault> CpuKernel::call(void* const* buffers, const int64_t* scalars,
-                                     Executor& executor) const {
+                                     const RunContext& context) const {
   PieceFault faults[max_pieces];
   for (const CpuPhase& phase : phases_) {
     if (phase.extent == 0) continue;
@@ -48,13 +48,11 @@ std::optional<Fault> CpuKernel::call(void* const* buffers, const int64_t* scalar
     if (phase.pieces == 1)
       run_piece(&run, 0);
     else
-      executor.parallel_for(phase.pieces, run_piece, &run);
+      context.executor.parallel_for(phase.pieces, run_piece, &run);
     if (checks_.empty()) continue;
     for (int64_t p = 0; p < phase.pieces; ++p)
-      if (const PieceFault& f = faults[p]; f.check) {
-        const CheckText& check = checks_[static_cast<size_t>(f.check - 1)];
-        return Fault{check.message, check.from_zero, f.values[0], f.values[1]};
-      }
+      if (const PieceFault& f = faults[p]; f.check)
+        return fault_of({.check = f.check - 1, .index = f.values[0], .bound = f.values[1]});
   }
   return std::nullopt;
 }

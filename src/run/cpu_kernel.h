@@ -31,7 +31,10 @@ class CpuKernel final : public KernelFunction {
   // `work`: elements that the kernel visits (Kernel::work).
   CpuKernel(std::vector<CpuPhase> phases, std::vector<CheckText> checks, int64_t work);
   std::optional<Fault> call(void* const* buffers, const int64_t* scalars,
-                            Executor& executor) const override;
+                            const RunContext& context) const override;
+  Fault fault_of(const QueuedFault& failed) const override {
+    return cleave::fault_of(checks_, failed);
+  }
 
  private:
   std::vector<CpuPhase> phases_;

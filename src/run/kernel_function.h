@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "cleave/executor.h"
+#include "run/arena_memory.h"
+#include "run/phase.h"
+#include "run/run_context.h"
 
 namespace cleave {
 
@@ -19,13 +21,21 @@ struct Fault {
   int64_t index = 0, bound = 0;
 };
 
+inline Fault fault_of(const std::vector<CheckText>& checks, const QueuedFault& failed) {
+  const CheckText& check = checks[static_cast<size_t>(failed.check)];
+  return {check.message, check.from_zero, failed.index, failed.bound};
+}
+
 // A kernel that can be called, by several threads at a time. Allocates nothing.
 class KernelFunction {
  public:
   virtual ~KernelFunction() = default;
-  // `buffers` in the order of the kernel's; `scalars` those of the KernelCall.
+  // `buffers` in the order of the kernel's; `scalars` those of the KernelCall. On a queue it
+  // returns before it has run, and ArenaMemory::finish says what failed.
   virtual std::optional<Fault> call(void* const* buffers, const int64_t* scalars,
-                                    Executor& executor) const = 0;
+                                    const RunContext& context) const = 0;
+  // Of a check of this kernel.
+  virtual Fault fault_of(const QueuedFault& failed) const = 0;
 };
 
 // Takes the operands (null where one isn't given) and the results.

@@ -4,12 +4,25 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace cleave {
+
+// How a phase is started on a device. The arguments of its function are these buffers, these
+// scalars, the kernel's number and the words of faults (ArenaMemory::fault).
+struct Launch {
+  int64_t blocks = 0;                      // below 2^31; 0: the phase has nothing to do
+  int32_t threads = 0;                     // of a block, at most 1024
+  int32_t shared_bytes = 0;                // beside what the function itself declares
+  std::vector<uint32_t> buffers, scalars;  // positions among the kernel's
+
+  bool operator==(const Launch&) const = default;
+};
 
 struct KernelPhase {
   std::string symbol;
   int64_t extent = 1;  // iterations of the parallel loop; 1 for a serial phase
+  Launch launch = {};  // of a device
 };
 
 // The message of a failed check. With a bound of -1 in the fault, `message` is all of it.

@@ -18,10 +18,10 @@ std::byte* at(std::byte* base, int64_t offset) { return base ? base + offset : n
 class Runner::ThunkMemory {
  public:
   ThunkMemory(const Runner& run, const Thunk& thunk) : run_(run), thunk_(thunk) {
-    if (watches_memory) each(allow);
+    if (run_.watches_arena()) each(allow);
   }
   ~ThunkMemory() {
-    if (watches_memory) each(forbid);
+    if (run_.watches_arena()) each(forbid);
   }
   ThunkMemory(const ThunkMemory&) = delete;
   ThunkMemory& operator=(const ThunkMemory&) = delete;
@@ -41,13 +41,18 @@ class Runner::ThunkMemory {
 // Adds the time from its construction to its destruction to `to`, if that isn't null.
 class Runner::ThunkClock {
  public:
-  explicit ThunkClock(Time* to) : to_(to) {
+  // The arena's clock where its calls return before they have finished.
+  ThunkClock(Time* to, ArenaMemory& arena)
+      : to_(to), queued_(to && arena.queue() ? &arena : nullptr) {
+    if (queued_) queued_->start_clock();
     if (to_) begin_ = Clock::now();
   }
   ~ThunkClock() {
     if (!to_) return;
     const int64_t ns =
-        std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin_).count();
+        queued_
+            ? queued_->stop_clock()
+            : std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin_).count();
     to_->sum += ns;
     to_->least = to_->least == 0 ? ns : std::min(to_->least, ns);
   }
@@ -57,6 +62,7 @@ class Runner::ThunkClock {
  private:
   using Clock = std::chrono::steady_clock;
   Time* to_;
+  ArenaMemory* queued_;
   Clock::time_point begin_;
 };
 
@@ -83,13 +89,14 @@ Runner::Runner(const RunnableProgram& program, std::shared_ptr<ArenaMemory> aren
       last_reads_(last_reads(program.thunks)) {
   const auto& storages = program_.thunks.storages;
   base_.resize(storages.size());
+  std::byte* const nothing = arena_->queue() == nullptr ? nothing_ : arena_->data();
   for (size_t s = 0; s < storages.size(); ++s) {
     if (storages[s].placeholder >= 0) {
       const auto placeholder = static_cast<size_t>(storages[s].placeholder);
       if (placeholder >= placeholder_storage_.size()) placeholder_storage_.resize(placeholder + 1);
       placeholder_storage_[placeholder] = s;
     } else {
-      base_[s] = storages[s].bytes > 0 ? arena_->data() + program_.offsets[s] : nothing_;
+      base_[s] = storages[s].bytes > 0 ? arena_->data() + program_.offsets[s] : nothing;
     }
   }
   size_t foreign = 0;
@@ -145,9 +152,10 @@ bool Runner::is_taken(const JumpCall& jump) const {
   return !jump.unless || !arena_->flag(base_[jump.unless->storage] + jump.unless->offset);
 }
 
-std::optional<FailedThunk> Runner::run(const Release* release) {
-  const Forbidden arena(arena_->data(), watches_memory ? arena_bytes() : 0);
+std::optional<FailedThunk> Runner::run(const Release* release, const AtEnd* at_end) {
+  const Forbidden arena(arena_->data(), watches_arena() ? arena_bytes() : 0);
   const Watched whole(observer_, RunObserver::whole);
+  RunContext context{*executor_, arena_->queue(), arena_->fault()};
   const auto& thunks = program_.thunks.thunks;
   size_t released = 0;
   const auto passes = [&](size_t thunk) {
@@ -160,22 +168,37 @@ std::optional<FailedThunk> Runner::run(const Release* release) {
     if (release != nullptr) passes(i);
     const ThunkMemory memory(*this, thunks[i]);
     const Watched watched(observer_, observer_ ? names_[i] : 0);
-    const ThunkClock clock(times_.empty() ? nullptr : &times_[i]);
+    const ThunkClock clock(times_.empty() ? nullptr : &times_[i], *arena_);
+    context.thunk = static_cast<int64_t>(i);
     void** at = pointers_.data() + first_pointer_[i];
     if (auto* k = std::get_if<KernelCall>(&thunks[i].work)) {
       const KernelFunction& kernel = *program_.kernels[k->kernel];
-      if (const auto fault = kernel.call(at, k->scalars.data(), *executor_))
+      if (const auto fault = kernel.call(at, k->scalars.data(), context))
         return FailedThunk{i, *fault};
     } else if (auto* l = std::get_if<LibraryCall>(&thunks[i].work)) {
-      l->function->call(at, at[max_library_operands], *executor_);
+      l->function->call(at, at[max_library_operands], context);
     } else if (auto* f = std::get_if<ForeignCall>(&thunks[i].work)) {
       program_.foreign[foreign_number_[i]](at, at + f->operands.size());
-    } else if (const auto& jump = std::get<JumpCall>(thunks[i].work); is_taken(jump)) {
-      i = jump.target - 1;  // ++i makes it the target, also for target 0
+    } else {
+      const auto& jump = std::get<JumpCall>(thunks[i].work);
+      if (jump.unless)  // a failed check leaves the flag as it was
+        if (auto failed = finish()) return failed;
+      if (is_taken(jump)) i = jump.target - 1;  // ++i makes it the target, also for target 0
     }
+    if (!times_.empty() || observer_ != nullptr)
+      if (auto failed = finish()) return failed;
   }
   if (release != nullptr) passes(thunks.size());
-  return {};
+  if (at_end != nullptr) (*at_end)();
+  return finish();
+}
+
+std::optional<FailedThunk> Runner::finish() {
+  const std::optional<QueuedFault> failed = arena_->finish();
+  if (!failed) return {};
+  const auto thunk = static_cast<size_t>(failed->thunk);
+  const auto& call = std::get<KernelCall>(program_.thunks.thunks[thunk].work);
+  return FailedThunk{thunk, program_.kernels[call.kernel]->fault_of(*failed)};
 }
 
 }  // namespace cleave

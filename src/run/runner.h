@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 
+#include "base/poison.h"
 #include "run/arena_memory.h"
 #include "run/kernel_function.h"
 #include "run/last_read.h"
@@ -51,7 +52,10 @@ class Runner {
   // Asks `release`, if it isn't null, of each placeholder that isn't returned, behind its last
   // reader: if it is true, the placeholder's memory is gone and it is unbound.
   using Release = std::function<bool(size_t placeholder)>;
-  std::optional<FailedThunk> run(const Release* release = nullptr);
+  // Where calls return before they have finished: called behind the last thunk, before the run
+  // waits for its queue, on which it may put more.
+  using AtEnd = std::function<void()>;
+  std::optional<FailedThunk> run(const Release* release = nullptr, const AtEnd* at_end = nullptr);
   const std::byte* result(size_t k) const { return base_[program_.thunks.returns[k]]; }
   const std::shared_ptr<ArenaMemory>& arena() const { return arena_; }
 
@@ -76,6 +80,10 @@ class Runner {
   void set_pointer(size_t position, size_t storage, int64_t offset);
   void add_pointers(const LibraryCall& call);
   bool is_taken(const JumpCall& jump) const;
+  // Waits for all thunks that were called; the first one that failed.
+  std::optional<FailedThunk> finish();
+  // Whether it is memory that AddressSanitizer knows.
+  bool watches_arena() const { return watches_memory && arena_->queue() == nullptr; }
   size_t arena_bytes() const { return static_cast<size_t>(arena_->size_bytes()); }
 
   const RunnableProgram program_;
@@ -91,7 +99,7 @@ class Runner {
   std::vector<size_t> first_pointer_;
   std::vector<size_t> foreign_number_;  // by thunk: its number among the calls of the host program
   std::vector<Slot> slots_;
-  alignas(64) std::byte nothing_[64];  // the address of storages of 0 bytes
+  alignas(64) std::byte nothing_[64];  // the address of storages of 0 bytes; of a device: the arena
 };
 
 }  // namespace cleave

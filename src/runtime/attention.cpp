@@ -94,8 +94,8 @@ void Attention::run(const AttentionForward& at, void* scratch, Executor& executo
   });
 }
 
-void Attention::call(void* const* at, void* scratch, Executor& executor) const {
-  run({operands_of(at), at[AttentionOperand::out], sums_of(at)}, scratch, executor);
+void Attention::call(void* const* at, void* scratch, const RunContext& context) const {
+  run({operands_of(at), at[AttentionOperand::out], sums_of(at)}, scratch, context.executor);
 }
 
 // The last rows come first: with a causal mask they take the most work.
@@ -182,11 +182,11 @@ void AttentionGradient::run(const AttentionBackward& at, void* scratch, Executor
             [&](long, long head) { sum_head(head, at, partials); });
 }
 
-void AttentionGradient::call(void* const* at, void* scratch, Executor& executor) const {
+void AttentionGradient::call(void* const* at, void* scratch, const RunContext& context) const {
   using At = AttentionOperand;
   run({operands_of(at), at[At::out], sums_of(at), at[At::dout], at[At::dquery], at[At::dkey],
        at[At::dvalue], static_cast<float*>(at[At::dmask])},
-      scratch, executor);
+      scratch, context.executor);
 }
 
 // The pieces of one head's columns, batch by batch where their gradient of the mask is one.

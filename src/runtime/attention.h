@@ -19,6 +19,7 @@
 // gives.
 #pragma once
 #include "library/library_function.h"
+#include "run/run_context.h"
 #include "runtime/attention_block.h"
 
 namespace cleave::runtime {
@@ -34,7 +35,7 @@ class Attention final : public LibraryFunction {
   // scratch is aligned to 64. Any number of threads may run one Attention at once, each with its
   // delta scratch. Nothing is allocated.
   void run(const AttentionForward& at, void* scratch, Executor& executor) const;
-  void call(void* const* at, void* scratch, Executor& executor) const override;
+  void call(void* const* at, void* scratch, const RunContext& context) const override;
 
  private:
   Attention(const AttentionSpec& spec, const AttentionKernel& kernel);
@@ -57,7 +58,7 @@ class AttentionGradient final : public LibraryFunction {
   }
   long pieces() const;
   void run(const AttentionBackward& at, void* scratch, Executor& executor) const;
-  void call(void* const* at, void* scratch, Executor& executor) const override;
+  void call(void* const* at, void* scratch, const RunContext& context) const override;
 
  private:
   AttentionGradient(const AttentionBackwardSpec& spec, const AttentionKernel& kernel);

@@ -53,9 +53,10 @@ Result<std::shared_ptr<Convolution>> Convolution::make(const ConvolutionSpec& s,
   return s.weight_packed ? make_packed_product(s, target.set) : make_image_product(s, target.set);
 }
 
-void Convolution::call(void* const* at, void* scratch, Executor& executor) const {
+void Convolution::call(void* const* at, void* scratch, const RunContext& context) const {
   using At = ConvolutionOperand;
-  run({at[At::image], at[At::other], at[At::bias], at[At::out], at[At::added]}, scratch, executor);
+  run({at[At::image], at[At::other], at[At::bias], at[At::out], at[At::added]}, scratch,
+      context.executor);
 }
 
 }  // namespace cleave::runtime

@@ -27,6 +27,7 @@
 #include "cleave/target.h"
 #include "library/convolution_spec.h"
 #include "library/library_function.h"
+#include "run/run_context.h"
 
 namespace cleave::runtime {
 
@@ -46,7 +47,7 @@ class Convolution : public LibraryFunction {
   // scratch is aligned to 64. Any number of threads may run one Convolution at once, each with its
   // own scratch. Allocates nothing.
   virtual void run(const ConvolutionOperands& at, void* scratch, Executor& executor) const = 0;
-  void call(void* const* at, void* scratch, Executor& executor) const final;
+  void call(void* const* at, void* scratch, const RunContext& context) const final;
 };
 
 }  // namespace cleave::runtime

@@ -177,14 +177,14 @@ Result<std::shared_ptr<Gemm>> Gemm::make(const GemmSpec& spec, const Target& tar
   return std::shared_ptr<Gemm>(std::make_shared<CutGemm>(spec, cuts, kernel));
 }
 
-void Gemm::call(void* const* at, void* scratch, Executor& executor) const {
+void Gemm::call(void* const* at, void* scratch, const RunContext& context) const {
   using At = GemmOperand;
   run({.a = at[At::a],
        .b = at[At::b],
        .c_in = at[At::c_in],
        .scales = {at[At::scale], at[At::other_scale]},
        .c = at[At::c]},
-      scratch, executor);
+      scratch, context.executor);
 }
 
 }  // namespace cleave::runtime

@@ -20,6 +20,7 @@
 #include "cleave/target.h"
 #include "library/gemm_spec.h"
 #include "library/library_function.h"
+#include "run/run_context.h"
 
 namespace cleave::runtime {
 
@@ -43,7 +44,7 @@ class Gemm : public LibraryFunction {
            Executor& executor) const {
     run({.a = a, .b = b, .c_in = c_in, .c = c}, scratch, executor);
   }
-  void call(void* const* at, void* scratch, Executor& executor) const final;
+  void call(void* const* at, void* scratch, const RunContext& context) const final;
 };
 
 }  // namespace cleave::runtime

@@ -3,7 +3,7 @@
 //   LibraryCache cache(target);                     // one for each program
 //   CLEAVE_TRY(auto product, cache.get(spec));
 //   plan(product->scratch_bytes());
-//   product->call(pointers, scratch, executor);
+//   product->call(pointers, scratch, {executor});
 //
 // Errors: Unsupported for dtypes that a kind of call doesn't cover; Bug for sizes that no operator
 // gives.

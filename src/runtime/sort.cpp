@@ -56,12 +56,12 @@ class SortAll final : public SortLines<Element> {
     return ceil_div(items * int64_t{sizeof(T)}, 64) * 64;
   }
 
-  void call(void* const* at, void* scratch, Executor& executor) const override {
+  void call(void* const* at, void* scratch, const RunContext& context) const override {
     T* items = static_cast<T*>(scratch);
     for (int64_t i = 0; is_long_ && i < this->lines(); ++i)
-      sort_long(this->line(at, i), items, executor);
+      sort_long(this->line(at, i), items, context.executor);
     if (is_long_) return;
-    run_lanes(lanes_, pieces_, executor, [&](long lane, long piece) {
+    run_lanes(lanes_, pieces_, context.executor, [&](long lane, long piece) {
       const int64_t end = std::min((piece + 1) * per_piece_, this->lines());
       for (int64_t i = piece * per_piece_; i < end; ++i)
         sort_short(this->line(at, i), items + lane * 2 * s_.length);
@@ -112,7 +112,7 @@ class SortAll final : public SortLines<Element> {
 // Where there is nothing to do.
 class SortNothing final : public LibraryFunction {
   int64_t scratch_bytes() const override { return 0; }
-  void call(void* const*, void*, Executor&) const override {}
+  void call(void* const*, void*, const RunContext&) const override {}
 };
 
 }  // namespace

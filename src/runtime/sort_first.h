@@ -36,10 +36,10 @@ class SortFirst final : public SortLines<Element> {
     return (items * int64_t{sizeof(T)} + 63) / 64 * 64;
   }
 
-  void call(void* const* at, void* scratch, Executor& executor) const override {
+  void call(void* const* at, void* scratch, const RunContext& context) const override {
     T* rooms = static_cast<T*>(scratch);
     T* found = rooms + lanes_ * room_;
-    run_lanes(lanes_, pieces_, executor, [&](long lane, long piece) {
+    run_lanes(lanes_, pieces_, context.executor, [&](long lane, long piece) {
       T* items = rooms + lane * room_;
       if (parts_ > 1) {
         const int64_t begin = piece % parts_ * sort_chunk;

@@ -2,6 +2,7 @@
 #pragma once
 #include "library/library_function.h"
 #include "library/sort_spec.h"
+#include "run/run_context.h"
 #include "runtime/sort_items.h"
 
 namespace cleave::runtime {

@@ -5,17 +5,8 @@
 #include "loop/kernel.h"
 
 namespace cleave {
-namespace {
-
-constexpr int64_t few_results = 32;     // with fewer results, a long fold is split into chunks,
-constexpr int64_t long_fold = 1 << 15;  // if it is at least this long,
-constexpr int64_t chunk_elements = 1 << 13;  // of about this length
-constexpr int64_t max_parts = 64;
-constexpr int64_t part_rows = 32;  // at least, in a part of a columns fold
-
-}  // namespace
-
-FoldForm FoldForm::of(const std::vector<int64_t>& shape, const std::vector<int64_t>& dims) {
+FoldForm FoldForm::of(const std::vector<int64_t>& shape, const std::vector<int64_t>& dims,
+                      const FoldParts& cut) {
   FoldForm out;
   for (size_t d = 0; d < shape.size(); ++d) {
     const bool folded = std::find(dims.begin(), dims.end(), static_cast<int64_t>(d)) != dims.end();
@@ -31,10 +22,11 @@ FoldForm FoldForm::of(const std::vector<int64_t>& shape, const std::vector<int64
   const Run& last = out.runs.back();
   if (!last.folded && last.extent >= loop::reduce_lanes) {
     out.kind = Kind::columns;
-    out.parts = std::clamp<int64_t>(first->extent / part_rows, 1, max_parts);
-  } else if (out.results < few_results && out.count >= long_fold && first->extent >= max_parts) {
+    out.parts = std::clamp<int64_t>(first->extent / cut.part_rows, 1, cut.max_parts);
+  } else if (out.results < cut.few_results && out.count >= cut.long_fold &&
+             first->extent >= cut.max_parts) {
     out.kind = Kind::chunks;
-    out.parts = std::min(max_parts, out.count / chunk_elements);
+    out.parts = std::min(cut.max_parts, out.count / cut.chunk_elements);
   }
   out.step = (first->extent + out.parts - 1) / out.parts;
   return out;

@@ -19,6 +19,16 @@ struct Run {
   friend bool operator==(const Run&, const Run&) = default;
 };
 
+// How long folds are cut, so that enough of the machine has a part: a rule of the target, since the
+// order of additions follows from it.
+struct FoldParts {
+  int64_t few_results = 32;          // with fewer results, a long fold is split into chunks,
+  int64_t long_fold = 1 << 15;       // if it is at least this long,
+  int64_t chunk_elements = 1 << 13;  // of about this length
+  int64_t max_parts = 64;
+  int64_t part_rows = 32;  // at least, in a part of a columns fold
+};
+
 struct FoldForm {
   enum class Kind : uint8_t { rows, columns, chunks };
   Kind kind = Kind::rows;
@@ -30,7 +40,8 @@ struct FoldForm {
   int64_t parts = 1, step = 1;
   size_t cut_run() const;  // the run that is split
 
-  static FoldForm of(const std::vector<int64_t>& shape, const std::vector<int64_t>& dims);
+  static FoldForm of(const std::vector<int64_t>& shape, const std::vector<int64_t>& dims,
+                     const FoldParts& cut = {});
 };
 
 }  // namespace cleave

@@ -74,11 +74,11 @@ class Checker {
 }  // namespace
 
 Status check_group(const Graph& graph, const std::vector<NodeId>& nodes,
-                   const std::vector<ValueId>& results) {
+                   const std::vector<ValueId>& results, const FoldParts& cut) {
   for (const NodeId n : nodes)
     if (!graph.node(n).op->lower.present())
       return bug("lower: {} has no lowering", graph.node(n).op->name);
-  CLEAVE_TRY(const GroupPlan plan, GroupPlan::make(graph, nodes, results));
+  CLEAVE_TRY(const GroupPlan plan, GroupPlan::make(graph, nodes, results, cut));
   return Checker(graph, nodes, plan).run(results);
 }
 

@@ -9,10 +9,10 @@ using namespace cleave::loop;
 GroupCode write_group(const Graph& graph, const std::vector<NodeId>& nodes,
                       const std::vector<std::pair<ValueId, Bound>>& operands,
                       const std::vector<GroupResult>& results, Kernel& kernel,
-                      const MakePartial& make_partial) {
+                      const MakePartial& make_partial, const FoldParts& cut) {
   std::vector<ValueId> stored;
   for (const GroupResult& r : results) stored.push_back(r.value);
-  const GroupPlan plan = value_or_bug(GroupPlan::make(graph, nodes, stored));
+  const GroupPlan plan = value_or_bug(GroupPlan::make(graph, nodes, stored, cut));
   const GroupCalls calls{graph, nodes, operands, results};
   GroupContext c(calls, plan, kernel);
   switch (plan.mode) {

@@ -27,6 +27,7 @@
 
 #include "ir/graph.h"
 #include "loop/kernel_builder.h"
+#include "schedule/fold_form.h"
 
 namespace cleave {
 
@@ -51,6 +52,6 @@ using MakePartial = std::function<loop::Bound(const std::string& name, DType, in
 GroupCode write_group(const Graph& graph, const std::vector<NodeId>& nodes,
                       const std::vector<std::pair<ValueId, loop::Bound>>& operands,
                       const std::vector<GroupResult>& results, loop::Kernel& kernel,
-                      const MakePartial& make_partial);
+                      const MakePartial& make_partial, const FoldParts& cut = {});
 
 }  // namespace cleave

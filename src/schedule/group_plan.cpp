@@ -29,12 +29,12 @@ int64_t Frame::row_elements() const {
   return n;
 }
 
-std::optional<FoldForm> fold_form_of(const Graph& graph, NodeId n) {
+std::optional<FoldForm> fold_form_of(const Graph& graph, NodeId n, const FoldParts& cut) {
   const Node& node = graph.node(n);
   const auto* rule = std::get_if<ReductionRule>(&(*node.op->lower)->form);
   if (!rule) return std::nullopt;
   const OpView op = graph.view(n);
-  return FoldForm::of(static_shape(op.in_type(0)), rule->dims(op));
+  return FoldForm::of(static_shape(op.in_type(0)), rule->dims(op), cut);
 }
 
 size_t GroupPlan::pass_of(ValueId v) const {
@@ -68,14 +68,15 @@ namespace {
 using Kind = FoldForm::Kind;
 
 // The folds, and which of them are complete within their row.
-std::vector<FoldCall> folds_of(const Graph& graph, const std::vector<NodeId>& nodes) {
+std::vector<FoldCall> folds_of(const Graph& graph, const std::vector<NodeId>& nodes,
+                               const FoldParts& cut) {
   std::vector<FoldCall> out;
   std::unordered_map<uint32_t, bool> is_read;
   for (const NodeId n : nodes)
     for (const ValueId v : graph.node(n).inputs)
       if (v.valid()) is_read[v.v] = true;
   for (const NodeId n : nodes) {
-    std::optional<FoldForm> form = fold_form_of(graph, n);
+    std::optional<FoldForm> form = fold_form_of(graph, n, cut);
     if (!form) continue;
     const ValueId result = graph.node(n).out(0);
     // A columns fold whose result is read in this kernel runs in lanes;
@@ -119,12 +120,12 @@ Frame frame_of(const FoldCall& f) {
 }  // namespace
 
 Result<GroupPlan> GroupPlan::make(const Graph& graph, const std::vector<NodeId>& nodes,
-                                  const std::vector<ValueId>& results) {
+                                  const std::vector<ValueId>& results, const FoldParts& cut) {
   GroupPlan out;
   const auto wrong = [&](const char* why, ValueId v) {
     return bug("lower: %{}: {}", graph.name(v), why);
   };
-  out.folds = folds_of(graph, nodes);
+  out.folds = folds_of(graph, nodes, cut);
   for (const NodeId n : nodes) {
     const Node& node = graph.node(n);
     size_t pass = 0;

@@ -51,7 +51,7 @@ struct GroupPlan {
   // write its own loops. Fails (bug), with
   // the reason, if they can't be one kernel.
   static Result<GroupPlan> make(const Graph& graph, const std::vector<NodeId>& nodes,
-                                const std::vector<ValueId>& results);
+                                const std::vector<ValueId>& results, const FoldParts& cut = {});
 
   // The first pass in which the value can be computed.
   size_t pass_of(ValueId v) const;
@@ -66,6 +66,6 @@ struct GroupPlan {
 };
 
 // The form of a call with a reduction rule; nullopt for others.
-std::optional<FoldForm> fold_form_of(const Graph& graph, NodeId n);
+std::optional<FoldForm> fold_form_of(const Graph& graph, NodeId n, const FoldParts& cut = {});
 
 }  // namespace cleave

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "loop/sum_blocks.h"
+#include "schedule/empty_loads.h"
 #include "schedule/lane_check.h"
 #include "schedule/next_variable.h"
 #include "schedule/partition_loops.h"
@@ -117,6 +118,7 @@ class Scheduler {
 Kernel schedule(const Kernel& kernel) {
   Kernel out = kernel;
   if (kernel.is_scheduled) return out;
+  drop_empty_loads(out);
   partition_loops(out);
   Scheduler(out).run();
   return out;

@@ -126,7 +126,7 @@ void assign(const Variable& target, const Tensor& next, Location at) {
     trace::refuse(at, "assign: %{} is a constant, which no program changes; make it a buffer",
                   target.name());
   require_assigned_type(target.name(), target.dtype(), target.shape(),
-                        trace::Access::memory(target).type_text(), next, at);
+                        trace::Access::host(target).type_text(), next, at);
   r->leaf(target, at);
   r->update(target, r->value_of(next, at));
 }

@@ -57,7 +57,7 @@ void Module::share(const std::string& name, const Variable& other) {
     if (!other.defined() || other.dtype() != s.variable.dtype() ||
         other.shape() != s.variable.shape())
       throw_failure(user_error("Module: share: `{}` is {}, got {}", name,
-                               trace::Access::memory(s.variable).type_text(),
+                               trace::Access::host(s.variable).type_text(),
                                other.defined() ? other.value().type_text() : "none"));
     s.variable = other;
     return;
@@ -114,7 +114,7 @@ Store Module::store() const {
 
 int64_t Module::parameter_count() const {
   int64_t count = 0;
-  for (const auto& [name, v] : named_parameters()) count += trace::Access::memory(v).numel();
+  for (const auto& [name, v] : named_parameters()) count += trace::Access::host(v).numel();
   return count;
 }
 

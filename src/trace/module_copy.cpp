@@ -90,7 +90,7 @@ std::vector<std::string> unlike(const Named& a, const Named& b) {
   std::vector<std::string> out;
   for (const auto& [name, v] : a) {
     const auto same = std::ranges::find(b, name, &Named::value_type::first);
-    const std::string text = Access::memory(v).type_text();
+    const std::string text = Access::host(v).type_text();
     if (same == b.end() || same->second.value().type_text() != text)
       out.push_back(name + " " + text);
   }

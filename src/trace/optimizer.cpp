@@ -29,7 +29,7 @@ Variable state_variable(UpdateState& s, const std::string& key, const Update::Pa
   }
   if (v.dtype() != of.value.dtype() || v.shape() != of.value.sizes())
     trace::refuse(s.at, "optimizer: the store's {} is {}, expected {}", name,
-                  trace::Access::memory(v).type_text(), of.value.type_text());
+                  trace::Access::host(v).type_text(), of.value.type_text());
   return v;
 }
 

@@ -170,7 +170,7 @@ ValueId Recording::declare(const Variable& v, const std::string& name) {
     return known->second;
   if (v.kind() == VariableKind::random && (v.dtype() != DType::i64 || v.shape() != Sizes{2}))
     throw_failure(user_error("{}: %{} holds the state of random numbers: got {}, expected i64[2]",
-                             what_, name, Access::memory(v).type_text()));
+                             what_, name, Access::host(v).type_text()));
   const Type type(v.dtype(), Shape(v.shape().begin(), v.shape().end()));
   const ValueId id = add_input(name, type, role_of(v.kind()));
   placeholders_.emplace(state, id);
@@ -189,7 +189,7 @@ ValueId Recording::leaf(const Variable& v, Location at) {
            "{}: {} `{}`, {}, is used, but the model given to {} doesn't hold it; register it "
            "in its module (Module::add_module, add_parameter, add_buffer){}",
            what_, v.kind() == VariableKind::buffer ? "buffer" : "parameter", v.name(),
-           Access::memory(v).type_text(), what_,
+           Access::host(v).type_text(), what_,
            mode_ == Mode::training ? ", or give the module that holds it in TrainOptions::frozen"
                                    : "");
   return declare(v, graph().fresh_name(v.name()));

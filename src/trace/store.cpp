@@ -36,14 +36,17 @@ DType Variable::dtype() const { return state().value.dtype(); }
 const std::vector<int64_t>& Variable::shape() const { return state().value.shape(); }
 const HostTensor& Variable::value(Location at) const {
   trace::note_reading(state(), at);
+  state().read_back();
   return state().value;
 }
 HostTensor& Variable::memory(Location at) {
   trace::note_reading(state(), at);
+  state().read_back();
   ++state().version;
   return state().value;
 }
 void Variable::set(const HostTensor& value) {
+  state().read_back();
   ++state().version;
   state().value.copy_from(value);
 }
@@ -63,6 +66,7 @@ void Variable::bind(HostTensor memory, Contents contents) {
   if (memory.numel() > 0 && !is_aligned(memory.data(), dtype()))
     throw_failure(user_error("{}: bind: its address is no multiple of the {} bytes of {}", name(),
                              alignment_of(dtype()), name_of(dtype())));
+  state_->read_back();
   if (contents == Contents::of_variable)
     memory.copy_from(state_->value);
   else
@@ -86,7 +90,7 @@ void Store::add(const std::string& name, const Variable& variable) {
   } else if (!(state_->entries[known->second].second == variable)) {
     throw_failure(
         user_error("store: {} is there already, and is another tensor: {}", name,
-                   trace::Access::memory(state_->entries[known->second].second).type_text()));
+                   trace::Access::host(state_->entries[known->second].second).type_text()));
   }
 }
 
@@ -113,8 +117,7 @@ int64_t Store::bytes() const {
   std::set<const void*> seen;
   int64_t total = 0;
   for (const auto& [name, v] : state_->entries)
-    if (seen.insert(trace::Access::state(v).get()).second)
-      total += trace::Access::memory(v).bytes();
+    if (seen.insert(trace::Access::state(v).get()).second) total += trace::Access::host(v).bytes();
   return total;
 }
 

@@ -41,7 +41,7 @@ std::vector<int64_t> Tensor::sizes() const {
 
 int64_t Tensor::dim() const {
   require(*this);
-  return leaf_.defined() ? trace::Access::memory(leaf_).rank() : type_of(*this).rank();
+  return leaf_.defined() ? trace::Access::host(leaf_).rank() : type_of(*this).rank();
 }
 
 int64_t Tensor::size(int64_t d) const {
@@ -61,7 +61,7 @@ int64_t Tensor::numel() const {
 
 std::string Tensor::type_text() const {
   if (!defined()) return "none";
-  return leaf_.defined() ? trace::Access::memory(leaf_).type_text() : type_of(*this).text();
+  return leaf_.defined() ? trace::Access::host(leaf_).type_text() : type_of(*this).text();
 }
 
 Tensor Tensor::named(const std::string& name) const {

@@ -81,7 +81,7 @@ Result<MatchedTensors> match_tensors(const std::string& path, const SafetensorsF
       entries.erase(at);
       if (!converts(e.dtype, t.variable.dtype(), options) || e.shape != t.variable.shape())
         other_type.push_back(fmt::format("{} is {}, expected {}", name, type_text(e),
-                                         trace::Access::memory(t.variable).type_text()));
+                                         trace::Access::host(t.variable).type_text()));
       else if (found && !std::ranges::equal(found->data, e.data))
         unequal.push_back(fmt::format("{} and {}", t.names[0], name));
       if (!found) found = &e;

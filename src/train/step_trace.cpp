@@ -61,7 +61,7 @@ Variable StepTrace::kept(const std::string& name, const HostTensor& initial,
   }
   if (v.dtype() != initial.dtype() || v.shape() != initial.shape())
     trace::refuse(at, "train_step: the store's {} is {}, expected {}", name,
-                  Access::memory(v).type_text(), initial.type_text());
+                  Access::host(v).type_text(), initial.type_text());
   return v;
 }
 

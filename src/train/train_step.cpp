@@ -9,6 +9,7 @@
 #include "compile/stage_planner.h"
 #include "compile/stages.h"
 #include "exec/program_access.h"
+#include "ir/move_graph.h"
 #include "ir/text.h"
 #include "remat/budget_family.h"
 #include "train/nonfinite.h"
@@ -181,7 +182,10 @@ std::vector<MemoryTrade> memory_trades(const nn::Module& model, const TracedFunc
   StageOptions stages{options.compile};
   stages.partition.reset();  // these are cleave's own choices
   stages.forward_results = trace.results.size();
-  return trace::value_or_throw_at(at, trades_of(trace.close(), stages));
+  Graph graph = trace.close();
+  if (!stages.device.is_cpu())
+    graph = trace::value_or_throw_at(at, moved_to(graph, stages.device, stages.ops.registry()));
+  return trace::value_or_throw_at(at, trades_of(std::move(graph), stages));
 }
 
 namespace {
@@ -272,7 +276,7 @@ StepResult TrainStep::run(std::span<const InputRef> inputs) {
   r.loss = program.number(0);
   if (marks.norm_at) r.grad_norm = program.number(*marks.norm_at);
   if (r.skipped && marks.rng.defined())
-    ++Access::memory(marks.rng).data<int64_t>()[1];  // as rng_next
+    ++Access::written(marks.rng).data<int64_t>()[1];  // as rng_next
   return r;
 }
 

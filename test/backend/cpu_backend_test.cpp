@@ -89,7 +89,7 @@ TEST(CpuBackend, kernels_are_compiled_or_interpreted) {
       std::vector<float> x(64, 0.7f);
       results.emplace_back(64);
       void* const buffers[] = {x.data(), results.back().data()};
-      EXPECT_FALSE(kernel->call(buffers, nullptr, *executor));
+      EXPECT_FALSE(kernel->call(buffers, nullptr, {*executor}));
     }
   }
   for (size_t k = 0; k < 3; ++k) EXPECT_EQ(results[k], results[k + 3]);

@@ -38,6 +38,20 @@ TEST(TargetFile, what_is_not_named_is_the_tables) {
   EXPECT_EQ(target.rates.product_gflops, MachineRates().product_gflops);
 }
 
+TEST(TargetFile, gpus_have_a_table_of_their_own) {
+  const Target h200 = Target::named("sm_90");
+  for (const char* text : {"set sm_90\ncall_ns 7\n", "call_ns 7\nset sm_90\n"}) {
+    const Target read = value_or_throw(parse_target_file(fmt::format("cleave-target 1\n{}", text)));
+    EXPECT_EQ(read.cuda_arch, 90);
+    EXPECT_EQ(read.rates.call_ns, 7);
+    EXPECT_EQ(read.rates.memory_gigabytes, h200.rates.memory_gigabytes);
+    EXPECT_EQ(value_or_throw(parse_target_file(print_target_file(read))), read);
+    EXPECT_EQ(target_word(read), "sm_90,call_ns:7");
+    EXPECT_EQ(value_or_throw(parse_target_word(target_word(read))), read);
+  }
+  EXPECT_EQ(target_word(h200), "sm_90");
+}
+
 TEST(TargetFile, errors_name_the_line) {
   EXPECT_NE(message_of("").find("line 1: expected `cleave-target 1`"), std::string::npos);
   EXPECT_NE(message_of("cleave-target 2\nset native\n").find("line 1"), std::string::npos);

@@ -43,6 +43,33 @@ TEST(Target, none_runs_on_another_architecture) {
   }
 }
 
+TEST(Target, gpus_by_their_architecture) {
+  for (const char* text : {"sm_75", "sm_80", "sm_90", "sm_100", "sm_121"}) {
+    const Target target = Target::named(text);
+    EXPECT_EQ(target.text(), text);
+    EXPECT_EQ(text, fmt::format("sm_{}", target.cuda_arch));
+    EXPECT_EQ(target.rates, common_rates(target));
+    EXPECT_GT(target.rates.memory_gigabytes, MachineRates().memory_gigabytes);
+    if (const Status s = check_runs_here(target); !s.ok()) {
+      EXPECT_FALSE(target.runs_here());
+      EXPECT_EQ(s.failure().kind, ErrorKind::unsupported);
+      EXPECT_TRUE(s.failure().message.starts_with(fmt::format("target {}: ", text)));
+      EXPECT_TRUE(s.failure().message.ends_with("can be planned and compiled here, not run"));
+    }
+  }
+  const Result<int> arch = detect_cuda_arch();
+  const Result<Target> here = parse_target("cuda");
+  ASSERT_EQ(here.ok(), arch.ok());
+  if (here.ok()) {
+    EXPECT_EQ(here->text(), "cuda");
+    EXPECT_EQ(here->cuda_arch, *arch);
+    EXPECT_TRUE(here->runs_here());
+  } else {
+    EXPECT_EQ(here.failure().kind, ErrorKind::unsupported);
+    EXPECT_NE(here.failure().message.find("NVIDIA driver"), std::string::npos);
+  }
+}
+
 TEST(Target, errors) {
   const auto failure = [](const char* text) {
     const Result<Target> r = parse_target(text);
@@ -51,7 +78,7 @@ TEST(Target, errors) {
   EXPECT_EQ(failure("avx2").kind, ErrorKind::user);
   EXPECT_EQ(failure("avx2").message,
             "target avx2: expected native, x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4-bf16, "
-            "aarch64");
+            "aarch64, cuda, or a GPU's architecture such as sm_90");
   EXPECT_EQ(failure("").kind, ErrorKind::user);
   EXPECT_THROW(Target::named("x86-64"), Error);
 }

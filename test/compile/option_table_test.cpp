@@ -15,9 +15,9 @@ namespace {
 
 // The fields of the two values, by name: a field more, and neither of the bindings compiles.
 #define COMPILE_FIELDS                                                                            \
-  executor, threads, compiler, target, ops, kept_sizes, other_sizes, cache, cache_dir,            \
-      cache_bytes, cache_check, dump_dir, repro, watch, observers, log, memory_budget, partition, \
-      autocast, passes_off, passes_on, strict, freeze, rules, functions
+  executor, threads, compiler, target, device, backend, ops, kept_sizes, other_sizes, cache,      \
+      cache_dir, cache_bytes, cache_check, dump_dir, repro, watch, observers, log, memory_budget, \
+      partition, autocast, passes_off, passes_on, strict, freeze, rules, functions
 #define TRAIN_FIELDS \
   compile, frozen, clip_norm, report_grad_norm, accumulate, on_nonfinite, ema_decay, seed
 #define TEXT_OF_(...) #__VA_ARGS__
@@ -64,6 +64,8 @@ std::string difference(const TrainOptions& a, const TrainOptions& b) {
   compare("threads", x.threads == y.threads);
   compare("compiler", x.compiler == y.compiler);
   compare("target", x.target == y.target);
+  compare("device", x.device == y.device);
+  compare("backend", x.backend == y.backend);
   compare("kept_sizes", x.kept_sizes == y.kept_sizes);
   compare("other_sizes", x.other_sizes == y.other_sizes);
   compare("cache", x.cache == y.cache);
@@ -127,9 +129,9 @@ class RandomOptions {
     return out;
   }
   Target target() {
-    constexpr const char* names[] = {"native", "x86-64-v2", "x86-64-v3", "x86-64-v4-bf16",
-                                     "aarch64"};
-    Target out = Target::named(names[below(5)]);
+    constexpr const char* names[] = {"native",         "x86-64-v2", "x86-64-v3",
+                                     "x86-64-v4-bf16", "aarch64",   "sm_90"};
+    Target out = Target::named(names[below(6)]);
     if (below(2)) out.rates.call_ns = unit() * 1e12;
     if (below(2)) out.rates.product_gflops = unit();
     return out;
@@ -164,6 +166,8 @@ class RandomOptions {
     return {.compile = {.threads = static_cast<int>(bits()),
                         .compiler = static_cast<CompilerChoice>(below(4)),
                         .target = target(),
+                        .device = below(2) ? Device::cuda(static_cast<int16_t>(below(1 << 15)))
+                                           : Device::cpu(),
                         .kept_sizes = static_cast<int64_t>(bits()),
                         .other_sizes = static_cast<OtherSizes>(below(2)),
                         .cache_dir = word(),
@@ -333,7 +337,7 @@ TEST(OptionText, errors) {
        "such as memory_budget=60%"},
       {"target=x86-64-v9",
        "target x86-64-v9: expected native, x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4-bf16, "
-       "aarch64"},
+       "aarch64, cuda, or a GPU's architecture such as sm_90"},
       {"target=x86-64-v3,speed:3",
        "target x86-64-v3,speed:3: `speed:3`, expected a rate such as call_ns:300, of "
        "product_gflops, pointwise_gflops, memory_gigabytes, cache_gigabytes, call_ns, cache_bytes"},

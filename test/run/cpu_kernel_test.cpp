@@ -40,7 +40,7 @@ TEST(CpuKernel, pieces_depend_on_the_work_and_the_range) {
     for (size_t k = 0; k < x.size(); ++k) x[k] = static_cast<float>(k);
     void* const buffers[] = {x.data(), y.data()};
     Counting executor;
-    EXPECT_FALSE(kernel(rows(work))->call(buffers, nullptr, executor));
+    EXPECT_FALSE(kernel(rows(work))->call(buffers, nullptr, {executor}));
     EXPECT_EQ(executor.counts, pieces) << work;  // one piece runs at once
     for (size_t k = 0; k < x.size(); ++k) ASSERT_EQ(y[k], x[k] + 1) << work;
   }
@@ -56,11 +56,11 @@ TEST(CpuKernel, the_first_failed_piece_is_reported) {
   std::vector<float> x(8, 2), y(64);
   void* const buffers[] = {index.data(), x.data(), y.data()};
   Counting executor;
-  EXPECT_FALSE(checked->call(buffers, nullptr, executor));
+  EXPECT_FALSE(checked->call(buffers, nullptr, {executor}));
   EXPECT_EQ(y, std::vector<float>(64, 2));
   index[60] = 9;  // in the last piece, which runs first
   index[3] = -1;
-  const std::optional<Fault> fault = checked->call(buffers, nullptr, executor);
+  const std::optional<Fault> fault = checked->call(buffers, nullptr, {executor});
   ASSERT_TRUE(fault);
   EXPECT_EQ(fault->message, "take: index");
   EXPECT_TRUE(fault->from_zero);
@@ -75,7 +75,7 @@ TEST(CpuKernel, nothing_runs_after_a_phase_that_failed) {
   float y = 0;
   void* const buffers[] = {&y};
   Counting executor;
-  const std::optional<Fault> fault = two->call(buffers, nullptr, executor);
+  const std::optional<Fault> fault = two->call(buffers, nullptr, {executor});
   ASSERT_TRUE(fault);
   EXPECT_EQ(fault->bound, -1);
   EXPECT_EQ(y, 0);

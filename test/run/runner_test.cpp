@@ -72,6 +72,61 @@ TEST(Runner, gives_a_placeholder_up_behind_the_loop_that_reads_it) {
   EXPECT_EQ(runner.bound(0), nullptr);
 }
 
+// A device whose calls run later: that a check failed is told when the queue is waited for.
+struct QueuedArena final : ArenaMemory {
+  std::byte* data() const override { return memory; }
+  int64_t size_bytes() const override { return 128; }
+  bool flag(const std::byte* at) const override { return *at != std::byte{0}; }
+  void fill_pattern() override {}
+  int64_t touched_bytes() const override { return 0; }
+  void* queue() const override { return const_cast<QueuedArena*>(this); }
+  void* fault() const override { return const_cast<QueuedArena*>(this); }
+  std::optional<QueuedFault> finish() override {
+    ++waits;
+    return std::exchange(failed, std::nullopt);
+  }
+  alignas(64) mutable std::byte memory[128] = {};
+  std::optional<QueuedFault> failed;
+  int waits = 0;
+};
+
+struct QueuedKernel final : KernelFunction {
+  std::optional<Fault> call(void* const*, const int64_t*, const RunContext& c) const override {
+    EXPECT_EQ(c.queue, c.fault);
+    static_cast<QueuedArena*>(c.fault)->failed = {
+        .thunk = c.thunk, .check = 1, .index = 7, .bound = 4};
+    return {};
+  }
+  Fault fault_of(const QueuedFault& f) const override { return cleave::fault_of(checks, f); }
+  std::vector<CheckText> checks = {{"first"}, {"second", true}};
+};
+
+TEST(Runner, a_check_that_failed_on_a_queue_is_found_at_the_end_or_at_a_jump) {
+  Counting counting;
+  std::vector<std::unique_ptr<const KernelFunction>> kernels(2);
+  kernels[1] = std::make_unique<QueuedKernel>();
+  const auto expect_failure = [&](int waits) {
+    const auto arena = std::make_shared<QueuedArena>();
+    Runner runner({counting.program, counting.offsets, kernels, counting.foreign}, arena,
+                  threads());
+    float x = 3, y = 0;
+    runner.bind(0, &x);
+    runner.bind(1, &y);
+    const std::optional<FailedThunk> failed = runner.run();
+    ASSERT_TRUE(failed);
+    EXPECT_EQ(counting.program.thunks[failed->thunk].name, "checked");
+    EXPECT_EQ(failed->fault.message, "second");
+    EXPECT_TRUE(failed->fault.from_zero);
+    EXPECT_EQ(failed->fault.index, 7);
+    EXPECT_EQ(failed->fault.bound, 4);
+    EXPECT_EQ(arena->waits, waits);
+  };
+  counting.program.thunks.push_back({"checked", KernelCall{.kernel = 1}});
+  expect_failure(5);  // 4 turns, then the end
+  std::swap(counting.program.thunks[0], counting.program.thunks[3]);
+  expect_failure(1);  // before the flag is read, which nothing has written
+}
+
 TEST(Runner, a_program_is_the_same_after_it_was_written_and_read) {
   Counting counting;
   ArchiveWriter out;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "run/run_context.h"
 #include "test/runtime/gemm_kernels.h"
 
 namespace cleave::runtime {
@@ -17,7 +18,7 @@ std::vector<float> called(const LibraryFunction& f, std::vector<const void*> in,
   void* at[max_library_operands] = {};
   for (size_t k = 0; k < in.size(); ++k) at[k] = const_cast<void*>(in[k]);
   at[result] = out.data();
-  f.call(at, test::make_scratch(f.scratch_bytes()).get(), *make_thread_pool(1));
+  f.call(at, test::make_scratch(f.scratch_bytes()).get(), {*make_thread_pool(1)});
   return out;
 }
 

@@ -15,6 +15,7 @@
 
 #include "cleave/executor.h"
 #include "library/spec.h"
+#include "run/run_context.h"
 #include "runtime/half.h"
 #include "test/runtime/gemm_kernels.h"
 
@@ -58,7 +59,7 @@ void expect_sorted(const SortSpec& s, const std::vector<T>& self, int threads) {
   std::vector<int64_t> indices(expected.size(), -1);
   void* at[max_library_operands] = {const_cast<T*>(self.data()), values.data(), indices.data()};
   const auto pool = make_thread_pool(threads);
-  f->call(at, test::make_scratch(f->scratch_bytes()).get(), *pool);
+  f->call(at, test::make_scratch(f->scratch_bytes()).get(), {*pool});
   ASSERT_EQ(indices, expected);
   const auto source = [&](size_t k) {
     const auto i = static_cast<int64_t>(k) % s.inner;
@@ -74,9 +75,9 @@ void expect_sorted(const SortSpec& s, const std::vector<T>& self, int threads) {
   std::vector<T> only(values.size());
   std::vector<int64_t> only_indices(values.size(), -1);
   at[SortOperand::values] = only.data(), at[SortOperand::indices] = nullptr;
-  f->call(at, test::make_scratch(f->scratch_bytes()).get(), *pool);
+  f->call(at, test::make_scratch(f->scratch_bytes()).get(), {*pool});
   at[SortOperand::values] = nullptr, at[SortOperand::indices] = only_indices.data();
-  f->call(at, test::make_scratch(f->scratch_bytes()).get(), *pool);
+  f->call(at, test::make_scratch(f->scratch_bytes()).get(), {*pool});
   EXPECT_EQ(std::memcmp(only.data(), values.data(), only.size() * sizeof(T)), 0);
   EXPECT_EQ(only_indices, indices);
 }

@@ -3,7 +3,7 @@
 namespace cleave::random {
 namespace {
 
-Array resized(const Array& a, const std::vector<int64_t>& shape) {
+Array with_shape(const Array& a, const std::vector<int64_t>& shape) {
   Array out(a.dtype, shape);
   for (int64_t i = 0; i < out.numel(); ++i)
     if (is_floating(a.dtype))
@@ -26,7 +26,7 @@ Result<RandomGraph> at_size(const RandomGraph& r, int64_t value) {
       out.inputs.emplace_back(DType::i64, std::vector<int64_t>());
       out.inputs.back().set(0, value);
     } else {
-      out.inputs.push_back(resized(r.inputs[k], static_shape(out.g.type(p.value))));
+      out.inputs.push_back(with_shape(r.inputs[k], static_shape(out.g.type(p.value))));
     }
   }
   return out;

@@ -5,9 +5,11 @@
 """
 import json, os, unittest
 
-from command_case import Case, cleave
+from command_case import CLEAVE, Case, cleave
 
-NAMES = ["processor", "threads", "memory", "clang", "cc", "kernels", "cache", "remote cache", "ahead of time"]
+NAMES = ["processor", "threads", "memory", "clang", "cc", "kernels", "cache", "remote cache", "ahead of time",
+         "cuda driver", "nvrtc", "cublaslt", "cudnn"]
+FAKE_CUDA = os.path.join(os.path.dirname(CLEAVE), "..", "lib", "fake_cuda")  # test/backend/fake
 
 
 class Doctor(Case):
@@ -55,7 +57,23 @@ class Doctor(Case):
         self.assertEqual(r.returncode, 0, r.stderr)
         self.assertRegex(r.stdout, r"(?m)^-- +cache +")
         self.assertIn("cure: ", r.stdout)
-        self.assertRegex(r.stdout, r"(?m)^\d of 9 are well$")
+        self.assertRegex(r.stdout, r"(?m)^\d+ of 13 are well$")
+
+    @unittest.skipUnless(os.path.isdir(FAKE_CUDA), "the tests aren't built")
+    def test_a_gpu(self):
+        without = self.checks(env={"PATH": self.path("empty"), "HOME": self.path("")})
+        if "Fake" in without["cuda driver"]["found"] or "; cuda:0" in without["cuda driver"]["found"]:
+            self.skipTest("there is a GPU here")
+        for name in ("cuda driver", "nvrtc", "cublaslt", "cudnn"):
+            self.assertTrue(without[name]["ok"], without[name])  # not missed without a GPU
+        found = self.checks(env={"PATH": self.path("empty"), "HOME": self.path(""), "LD_LIBRARY_PATH": FAKE_CUDA})
+        self.assertTrue(found["cuda driver"]["ok"])
+        self.assertIn("CUDA 13.0", found["cuda driver"]["found"])
+        self.assertIn("cuda:0 Fake H200, sm_90", found["cuda driver"]["found"])
+        for name in ("nvrtc", "cublaslt", "cudnn"):
+            if found[name]["ok"]: continue
+            self.assertIn("pip install nvidia-", found[name]["found"])
+            self.assertIn("--target cuda", found[name]["cure"])
 
 
 if __name__ == "__main__": unittest.main()

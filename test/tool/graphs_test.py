@@ -49,7 +49,8 @@ class Graphs(Case):
         r = cleave("run", g, "--random", "--grad", "--out", a, "--json", "--repeat", "3")
         self.assertEqual(r.returncode, 0, r.stderr)
         report = json.loads(r.stdout)
-        self.assertEqual(set(report), {"compile_ms", "run_ms", "kernels", "peak_bytes", "planned_peak_bytes", "target"})
+        self.assertEqual(set(report), {"compile_ms", "run_ms", "kernels", "peak_bytes", "planned_peak_bytes", "target",
+                                       "device"})
         self.assertEqual(report["peak_bytes"], report["planned_peak_bytes"])
         self.assertEqual(cleave("run", g, "--random", "--grad", "--out", b).returncode, 0)
         x, y = tensors(a), tensors(b)

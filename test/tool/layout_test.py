@@ -133,16 +133,19 @@ class Devices(Case):
 }
 """
 
+    def check_runs(self, *command):
+        """It runs on the device, or says what of it is missing here."""
+        r = cleave(*command)
+        if r.returncode != 0:
+            self.assertEqual(r.returncode, 2, (command, r.stdout, r.stderr))
+            self.assertIn("can be planned and compiled here, not run", r.stderr)
+
     def test_nothing_runs_on_the_cpu_instead(self):
         graph = self.file("g.clv", self.FAR)
         for command in (["run", graph, "--random"], ["run", graph, "--random", "--grad", "--budget", "50%"],
                         ["run", graph, "--random", "--grad", "--mode", "pytorch"],
-                        ["run", graph, "--random", "--compiler", "none", "--fuse", "off"],
-                        ["compile", graph, "--dump", os.path.join(self.folder.name, "d")],
-                        ["kernels", graph], ["kernels", graph, "--grad"], ["kernels", graph, "--time", "1"]):
-            r = cleave(*command)
-            self.assertEqual(r.returncode, 2, (command, r.stdout, r.stderr))
-            self.assertIn("@cuda:0: no backend for cuda is built in", r.stderr)
+                        ["run", graph, "--random", "--fuse", "off"], ["kernels", graph, "--time", "1"]):
+            self.check_runs(*command)
 
     def test_what_does_not_run_them_keeps_the_device(self):
         graph, out = self.file("g.clv", self.FAR), os.path.join(self.folder.name, "o.clv")
@@ -156,6 +159,21 @@ class Devices(Case):
             for name in files:
                 text = contents(name).decode()
                 self.assertEqual(len(re.findall(r"(f32|bool)\[", text)), text.count("@cuda:0"), text)
+
+    def test_a_graph_moves_to_the_device_that_is_named(self):
+        far = self.file("g.clv", self.FAR)
+        near = self.file("n.clv", self.FAR.replace("@cuda:0", ""))
+        for command in (["run", "--random"], ["run", "--random", "--grad"], ["kernels"], ["frontier"],
+                        ["compile"], ["lower", "--random", "--least-calls", "1"]):
+            r = cleave(command[0], far, *command[1:], "--device", "cpu")
+            self.assertEqual(r.returncode, 0, (command, r.stderr))
+            if command[0] in ("run", "lower"):
+                self.check_runs(command[0], near, *command[1:], "--device", "cuda:0")
+            r = cleave(command[0], near, *command[1:], "--device", "gpu")
+            self.assertEqual(r.returncode, 1, (command, r.stderr))
+            self.assertIn("--device gpu: expected cpu, cuda or cuda:N", r.stderr)
+        r = cleave("run", far, "--random", "--json", "--device", "cpu")
+        self.assertEqual(json.loads(r.stdout)["device"], "cpu")
 
     def test_mixed_devices_in_one_call_are_the_caller_s_mistake(self):
         r = cleave("check", self.file("g.clv", self.FAR.replace("f32[2,4]@cuda:0", "f32[2,4]")))

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/unit_key.h"
 #include "emit/bytecode.h"
 #include "run/cpu_kernel.h"
 
@@ -46,33 +47,19 @@ CodePtr loaded_code(const SourceUnit& unit) {
 Result<LoadedUnits> load_units(const std::vector<SourceUnit>& units, UnitLoader& loader,
                                Executor& executor, cache::Store* cache,
                                std::vector<std::string>& keys) {
-  if (units.empty()) return LoadedUnits();
-  std::vector<Result<LoadedUnit>> loaded(units.size(), LoadedUnit());
-  struct Context {
-    const std::vector<SourceUnit>& units;
-    UnitLoader& loader;
-    cache::Store* cache;
-    decltype(loaded)& out;
-  } context{units, loader, cache, loaded};
-  auto load_one = [](void* c, long i) {
-    auto& [units, loader, cache, out] = *static_cast<Context*>(c);
-    const auto k = static_cast<size_t>(i);
-    if (units[k].loaded)
-      out[k] = LoadedUnit{loaded_code(units[k]), units[k].key};
-    else
-      out[k] = loader.load(units[k], fmt::format("unit{}", i), cache);
+  const auto load = [&](const SourceUnit& unit, const std::string& name) -> Result<LoadedUnit> {
+    if (unit.loaded) return LoadedUnit{loaded_code(unit), unit.key};
+    Result<LoadedUnit> loaded = loader.load(unit, name, cache);
+    if (!loaded.ok() && loaded.failure().kind == ErrorKind::bug &&
+        unit.from == SourceUnit::From::host_program)
+      return refused_kernel(unit, loaded.failure().message);
+    return loaded;
   };
-  executor.parallel_for(static_cast<long>(units.size()), load_one, &context);
+  CLEAVE_TRY(std::vector<LoadedUnit> loaded, load_in_parallel<LoadedUnit>(units, executor, load));
   LoadedUnits out;
-  for (size_t i = 0; i < units.size(); ++i) {
-    if (!loaded[i].ok()) {
-      Failure failure = std::move(loaded[i]).failure();
-      if (failure.kind == ErrorKind::bug && units[i].from == SourceUnit::From::host_program)
-        return refused_kernel(units[i], failure.message);
-      return failure;
-    }
-    out.push_back(std::move(loaded[i]->code));
-    keys.push_back(std::move(loaded[i]->key));
+  for (LoadedUnit& unit : loaded) {
+    out.push_back(std::move(unit.code));
+    keys.push_back(std::move(unit.key));
   }
   return out;
 }

@@ -1,6 +1,6 @@
 #include "backend/cpu/unit_loader.h"
 
-#include "cache/sha256.h"
+#include "backend/unit_key.h"
 #include "runtime/known_compiler.h"
 
 namespace cleave::cpu {
@@ -15,12 +15,7 @@ runtime::TextKind kind_of(const SourceUnit& unit) {
 }
 
 std::string key_of(const std::string& identity, const SourceUnit& unit) {
-  cache::Sha256 sum;
-  const std::string head =
-      fmt::format("{} {}\n{}\n", identity.size(), identity, static_cast<int>(kind_of(unit)));
-  sum.update(std::as_bytes(std::span(head)));
-  sum.update(std::as_bytes(std::span(unit.text)));
-  return cache::hex(sum.finish());
+  return unit_key(identity, static_cast<int>(kind_of(unit)), unit.text);
 }
 
 std::vector<std::byte> entry_of(const ObjectCode& object) {

@@ -1,6 +1,8 @@
 #include "backend/make_backend.h"
 
 #include "backend/cpu/cpu_backend.h"
+#include "backend/cuda/cuda_backend.h"
+#include "base/target.h"
 #include "runtime/compiler.h"
 
 namespace cleave {
@@ -10,7 +12,11 @@ CompilerChoice found_compiler(CompilerChoice choice) {
                                                                            : choice;
 }
 
-std::shared_ptr<Backend> make_backend(const Target& target, CompilerChoice compiler) {
+std::shared_ptr<Backend> make_backend(const Target& target, CompilerChoice compiler,
+                                      const Device& device) {
+  if (target.cuda_arch != 0) return std::make_shared<cuda::CudaBackend>(target, device.index);
+  if (!device.is_cpu())
+    return std::make_shared<cuda::CudaBackend>(cuda_target(device.index), device.index);
   return std::make_shared<cpu::CpuBackend>(target, compiler);
 }
 

@@ -1,0 +1,135 @@
+#include "backend/cuda/cuda_arena.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace cleave::cuda {
+namespace {
+
+constexpr int64_t unit = 256, fault_bytes = 32;
+constexpr int64_t flag_at = 64, pinned_bytes = 128;
+constexpr std::byte pattern_byte{0xa5};
+
+class CudaArena final : public ArenaMemory {
+ public:
+  CudaArena(CudaDevicePtr device, CudaStream stream)
+      : device_(std::move(device)), stream_(std::move(stream)) {}
+  ~CudaArena() override {
+    const Status waited = stream_.wait();  // nothing is to be done about a device that failed
+    if (block_ != 0) device_->free(block_);
+    if (pinned_ != nullptr) device_->free_pinned(pinned_);
+    for (const CUevent event : clock_)
+      if (event != nullptr) driver().cuEventDestroy(event);
+  }
+  Status allocate(int64_t bytes) {
+    bytes_ = bytes;
+    room_ = (bytes + unit - 1) / unit * unit;
+    CLEAVE_TRY(block_, device_->allocate(room_ + fault_bytes, "arena"));
+    CLEAVE_TRY(void* const pinned, device_->allocate_pinned(pinned_bytes));
+    pinned_ = static_cast<std::byte*>(pinned);
+    CLEAVE_CHECK(clear_faults());
+    return stream_.wait();
+  }
+
+  std::byte* data() const override { return bytes_ > 0 ? at(0) : nullptr; }
+  int64_t size_bytes() const override { return bytes_; }
+  bool flag(const std::byte* flag) const override {
+    copy_back(reinterpret_cast<CUdeviceptr>(flag), pinned_ + flag_at, 1);
+    return pinned_[flag_at] != std::byte{0};
+  }
+  void fill_pattern() override {
+    if (room_ == 0) return;
+    value_or_bug(device_->make_current());
+    value_or_bug(driver().check(
+        driver().cuMemsetD8Async(block_, std::to_integer<unsigned char>(pattern_byte),
+                                 static_cast<size_t>(room_), stream_.get()),
+        "filling the arena"));
+  }
+  int64_t touched_bytes() const override;
+
+  void* queue() const override {
+    value_or_bug(device_->make_current());
+    return stream_.get();
+  }
+  void* fault() const override { return at(room_); }
+  std::optional<QueuedFault> finish() override;
+  void start_clock() override { mark(0); }
+  int64_t stop_clock() override;
+
+ private:
+  // Notes on the queue when it comes to here.
+  void mark(size_t k) {
+    value_or_bug(device_->make_current());
+    if (clock_[k] == nullptr)
+      value_or_bug(driver().check(driver().cuEventCreate(&clock_[k], 0), "making a clock"));
+    value_or_bug(driver().check(driver().cuEventRecord(clock_[k], stream_.get()), "a clock"));
+  }
+  const Driver& driver() const { return device_->driver(); }
+  std::byte* at(int64_t offset) const { return reinterpret_cast<std::byte*>(block_) + offset; }
+  Status clear_faults() {
+    return driver().check(driver().cuMemsetD8Async(block_ + static_cast<CUdeviceptr>(room_), 0,
+                                                   fault_bytes, stream_.get()),
+                          "clearing the words of faults");
+  }
+  // After all that is queued.
+  void copy_back(CUdeviceptr from, void* to, int64_t bytes) const {
+    value_or_bug(device_->make_current());
+    value_or_bug(driver().check(
+        driver().cuMemcpyDtoHAsync(to, from, static_cast<size_t>(bytes), stream_.get()),
+        "copying from the arena"));
+    value_or_bug(stream_.wait());
+  }
+
+  const CudaDevicePtr device_;
+  const CudaStream stream_;
+  CUdeviceptr block_ = 0;
+  std::byte* pinned_ = nullptr;  // the words of faults, and a flag
+  int64_t bytes_ = 0, room_ = 0;
+  CUevent clock_[2] = {};
+};
+
+int64_t CudaArena::stop_clock() {
+  mark(1);
+  float ms = 0;
+  value_or_bug(driver().check(driver().cuEventSynchronize(clock_[1]), "waiting"));
+  value_or_bug(driver().check(driver().cuEventElapsedTime(&ms, clock_[0], clock_[1]), "a clock"));
+  return static_cast<int64_t>(double{ms} * 1e6);
+}
+
+int64_t CudaArena::touched_bytes() const {
+  constexpr int64_t part = int64_t{16} << 20;
+  std::vector<std::byte> bytes(static_cast<size_t>(std::min(part, room_)));
+  for (int64_t end = room_; end > 0;) {
+    const int64_t begin = (end - 1) / part * part;
+    copy_back(block_ + static_cast<CUdeviceptr>(begin), bytes.data(), end - begin);
+    for (int64_t i = end - begin; i > 0; --i)
+      if (bytes[static_cast<size_t>(i - 1)] != pattern_byte) return (begin + i + 63) / 64 * 64;
+    end = begin;
+  }
+  return 0;
+}
+
+std::optional<QueuedFault> CudaArena::finish() {
+  copy_back(block_ + static_cast<CUdeviceptr>(room_), pinned_, fault_bytes);
+  const auto* words = reinterpret_cast<const int64_t*>(pinned_);
+  if (words[0] == 0) return {};
+  const auto first = static_cast<uint64_t>(words[0]);
+  const QueuedFault out{.thunk = static_cast<int64_t>(first >> 32),
+                        .check = static_cast<int64_t>(first & 0xffffffff) - 1,
+                        .index = words[1],
+                        .bound = words[2]};
+  value_or_bug(clear_faults());
+  return out;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ArenaMemory>> make_cuda_arena(const CudaDevicePtr& device, int64_t bytes) {
+  if (bytes < 0) return bug("arena: {} bytes", bytes);
+  CLEAVE_TRY(CudaStream stream, CudaStream::make(device));
+  auto arena = std::make_unique<CudaArena>(device, std::move(stream));
+  CLEAVE_CHECK(arena->allocate(bytes));
+  return std::unique_ptr<ArenaMemory>(std::move(arena));
+}
+
+}  // namespace cleave::cuda

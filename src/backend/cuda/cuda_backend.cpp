@@ -1,0 +1,117 @@
+#include "backend/cuda/cuda_backend.h"
+
+#include <algorithm>
+
+#include "backend/cuda/cuda_arena.h"
+#include "backend/cuda/cuda_kernel.h"
+#include "backend/cuda/cuda_memory.h"
+#include "backend/cuda/emit_units.h"
+#include "backend/cuda/library.h"
+#include "backend/unit_key.h"
+#include "base/target_file.h"
+#include "schedule/schedule.h"
+
+namespace cleave::cuda {
+
+Result<LibraryFunctionPtr> CudaBackend::library(const LibrarySpec& spec) {
+  const std::lock_guard lock(mutex_);
+  if (const auto at = functions_.find(spec); at != functions_.end()) return at->second;
+  CLEAVE_TRY(LibraryFunctionPtr function, make_library(spec, target().cuda_arch));
+  return functions_[spec] = std::move(function);
+}
+
+Result<std::vector<loop::Kernel>> CudaBackend::schedule(
+    const std::vector<loop::Kernel>& kernels) const {
+  std::vector<loop::Kernel> out;
+  for (const loop::Kernel& k : kernels) out.push_back(schedule::schedule(k));
+  return out;
+}
+
+Result<EmittedCode> CudaBackend::emit(const LoweredProgram& program,
+                                      const schedule::SharedKernels& functions) const {
+  for (const Thunk& thunk : program.thunks)
+    if (std::holds_alternative<ForeignCall>(thunk.work))
+      return unsupported(
+          "%{}: a custom operator's function runs on the host, and target {} is a GPU; write the "
+          "operator as calls of others, or compile for the processor",
+          thunk.name, target().text());
+  if (functions.uses.empty()) return EmittedCode();
+  return emit_kernels(program.kernels, functions);
+}
+
+Result<std::string> CudaBackend::identity(cache::Store*) {
+  CLEAVE_TRY(const std::string compiler, cubins_.identity());
+  return fmt::format("{} {}\n{}", target_word(target()), target().cuda_arch, compiler);
+}
+
+bool CudaBackend::is_of_target(const CudaDevice& device) const {
+  return device.arch() / 10 == target().cuda_arch / 10 && device.arch() >= target().cuda_arch;
+}
+
+CudaDevicePtr CudaBackend::device_of_target() const {
+  const Result<CudaDevicePtr> device = parts_.device(index_);
+  return device.ok() && is_of_target(**device) ? *device : nullptr;
+}
+
+Result<BuiltCode> CudaBackend::build(const LoweredProgram&, const EmittedCode& code,
+                                     Executor& executor, cache::Store* cache) {
+  const int64_t compiled = cubins_.compiled();
+  const CudaDevicePtr device = device_of_target();
+  const auto load = [&](const SourceUnit& unit, const std::string& name) {
+    return cubins_.load(unit, name, device, cache);
+  };
+  CLEAVE_TRY(std::vector<LoadedCubin> units,
+             load_in_parallel<LoadedCubin>(code.units, executor, load));
+  BuiltCode out;
+  out.compiled_units = cubins_.compiled() - compiled;
+  out.cached_units =
+      std::ranges::count(code.units, nullptr, &SourceUnit::loaded) - out.compiled_units;
+  for (const EmittedKernel& kernel : code.kernels) {
+    std::vector<CudaPhase> phases;
+    for (const KernelPhase& phase : kernel.phases) {
+      const Launch& l = phase.launch;
+      CLEAVE_TRY(const CUfunction function,
+                 units[kernel.unit].code->function(phase.symbol, l.shared_bytes, l.threads));
+      phases.push_back({function, phase.launch});
+    }
+    CLEAVE_TRY(auto made, CudaKernel::make(device, std::move(phases), kernel.checks));
+    out.kernels.push_back(std::move(made));
+  }
+  for (LoadedCubin& unit : units) {
+    out.unit_keys.push_back(std::move(unit.key));
+    out.units.push_back(std::move(unit.code));
+  }
+  return out;
+}
+
+Status CudaBackend::check_runs_here() const {
+  constexpr std::string_view so = "a program for it can be planned and compiled here, not run";
+  const Result<CudaDevicePtr> device = parts_.device(index_);
+  if (!device.ok())
+    return Failure{device.failure().kind,
+                   fmt::format("target {}: {}; {}", target().text(), device.failure().message, so)};
+  if (!is_of_target(**device))
+    return unsupported("target {}: this machine's {} is an sm_{}; {}", target().text(),
+                       (*device)->name(), (*device)->arch(), so);
+  const Result<NvrtcPtr> compiler = parts_.compiler();
+  if (!compiler.ok()) return {};  // the program may be one that was kept
+  const int driver = (*device)->driver().version, nvrtc = (*compiler)->version();
+  if (driver / 1000 >= nvrtc / 1000) return {};
+  return unsupported(
+      "target {}: NVRTC {} ({}) is newer than the driver, which runs code of CUDA {} at most: "
+      "update the driver, or pip install nvidia-cuda-nvrtc-cu{}",
+      target().text(), version_text(nvrtc), (*compiler)->path(), version_text(driver),
+      driver / 1000);
+}
+
+std::shared_ptr<DeviceMemory> CudaBackend::device_memory() const {
+  const Result<CudaDevicePtr> device = parts_.device(index_);
+  return device.ok() ? cuda_memory(*device) : nullptr;
+}
+
+Result<std::unique_ptr<ArenaMemory>> CudaBackend::make_arena(int64_t bytes) const {
+  CLEAVE_TRY(const CudaDevicePtr device, parts_.device(index_));
+  return make_cuda_arena(device, bytes);
+}
+
+}  // namespace cleave::cuda

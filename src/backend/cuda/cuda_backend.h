@@ -1,0 +1,62 @@
+// The backend of NVIDIA's GPUs: kernels as CUDA C text, compiled by NVRTC; library calls by
+// cuda/library.h.
+#pragma once
+#include <map>
+#include <mutex>
+
+#include "backend/backend.h"
+#include "backend/cuda/cubin_loader.h"
+
+namespace cleave::cuda {
+
+// What of CUDA a backend works with; asked for when it is needed. Tests give others.
+struct CudaParts {
+  std::function<Result<CudaDevicePtr>(int index)> device = CudaDevice::here;
+  std::function<Result<NvrtcPtr>()> compiler = Nvrtc::here;
+};
+
+class CudaBackend final : public Backend {
+ public:
+  // target.cuda_arch isn't 0. Nothing is opened yet. A program can be built where there is no GPU.
+  explicit CudaBackend(const Target& target, int16_t index = 0, CudaParts parts = {})
+      : Backend(target), index_(index), parts_(std::move(parts)),
+        cubins_(parts_.compiler, target.cuda_arch) {}
+
+  FuseCosts fuse_costs() const override {
+    FuseCosts out = FuseCosts::of(rates());
+    out.cut = {.few_results = 256,
+               .long_fold = 1 << 13,
+               .chunk_elements = 1 << 13,
+               .max_parts = 512,
+               .part_rows = 16};
+    return out;
+  }
+  Result<LibraryFunctionPtr> library(const LibrarySpec& spec) override;
+  Result<std::vector<loop::Kernel>> schedule(
+      const std::vector<loop::Kernel>& kernels) const override;
+  bool interprets() const override { return false; }
+  // Unsupported, by name, for custom operators: their functions are the host's.
+  Result<EmittedCode> emit(const LoweredProgram& program,
+                           const schedule::SharedKernels& functions) const override;
+  Result<std::string> identity(cache::Store* cache) override;
+  Result<BuiltCode> build(const LoweredProgram& program, const EmittedCode& code,
+                          Executor& executor, cache::Store* cache) override;
+  Status check_runs_here() const override;
+  Result<std::unique_ptr<ArenaMemory>> make_arena(int64_t bytes) const override;
+  Device device() const override { return Device::cuda(index_); }
+  // Null where the device isn't here: nothing runs then.
+  std::shared_ptr<DeviceMemory> device_memory() const override;
+
+ private:
+  bool is_of_target(const CudaDevice& device) const;
+  // Null where this machine has none of the target.
+  CudaDevicePtr device_of_target() const;
+
+  const int16_t index_;
+  const CudaParts parts_;
+  CubinLoader cubins_;
+  std::mutex mutex_;
+  std::map<LibrarySpec, LibraryFunctionPtr> functions_;
+};
+
+}  // namespace cleave::cuda

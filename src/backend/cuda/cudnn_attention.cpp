@@ -1,0 +1,243 @@
+#include "backend/cuda/cudnn_attention.h"
+
+#include <limits>
+
+namespace cleave::cuda {
+namespace {
+
+using Type = CudnnType;
+using Do = CudnnPointwise;
+
+constexpr float masked_out = -std::numeric_limits<float>::infinity();
+constexpr float one = 1;
+
+// Whether several blocks add to dquery as they come: fast, and the last bits may differ from run to
+// run. Else cuDNN keeps all of dS, 2 * rows * columns bytes a head.
+constexpr bool adds_dquery_in_any_order = true;
+
+int64_t round_up(int64_t a, int64_t unit) { return (a + unit - 1) / unit * unit; }
+
+// The most that a gradient's plan may take itself. Of cuDNN 9.28 for sm_90: 256 bytes, the
+// gradients of each head's keys and values where heads share them, and dS if it is kept.
+int64_t gradient_plan_bytes(const AttentionSpec& s) {
+  const int64_t heads = s.batch * s.heads, half = 2;
+  int64_t bytes = int64_t{1} << 20;
+  if (s.key_group > 1) bytes += half * heads * s.columns * (s.width + s.value_width);
+  if (!adds_dquery_in_any_order)
+    bytes += half * heads * round_up(s.rows, 64) * round_up(s.columns, 128);
+  return bytes;
+}
+
+// Vectors of 16 bytes are read.
+bool is_taken(const HeadStrides& s) {
+  return s.column == 1 && s.row % 8 == 0 && s.head % 8 == 0 && s.batch % 8 == 0;
+}
+bool is_width(int64_t width) { return width > 0 && width % 8 == 0 && width <= 256; }
+
+Sizes4 strides(const HeadStrides& s) { return {s.batch, s.head, s.row, s.column}; }
+Sizes4 transposed(const HeadStrides& s) { return {s.batch, s.head, s.column, s.row}; }
+
+// Sizes and types of one call.
+struct Shape {
+  const AttentionSpec& s;
+  Type type = cudnn_type(s.dtype);
+  int64_t key_heads = s.heads / s.key_group, value_heads = s.heads / s.value_group;
+  Sizes4 query{s.batch, s.heads, s.rows, s.width};
+  Sizes4 out{s.batch, s.heads, s.rows, s.value_width};
+  Sizes4 scores{s.batch, s.heads, s.rows, s.columns};
+  Sizes4 by_row{s.batch, s.heads, s.rows, 1};
+};
+
+// scores, masked above the diagonal.
+int64_t mask_causal(CudnnGraph& g, const Shape& shape, int64_t scores, int64_t masked) {
+  const int64_t row = g.index(scores, 2, g.inner(Type::i32, shape.scores));
+  const int64_t column = g.index(scores, 3, g.inner(Type::i32, shape.scores));
+  const int64_t is_kept = g.pointwise(Do::greater_or_equal, {row, column},
+                                      g.inner(Type::boolean, shape.scores), Type::boolean);
+  return g.pointwise(Do::select, {scores, masked, is_kept}, g.inner(Type::f32, shape.scores));
+}
+
+// The transpose of scores, as products take it.
+int64_t transpose(CudnnGraph& g, const Shape& shape, int64_t scores) {
+  const Sizes4& x = shape.scores;
+  return g.reshape(scores, g.inner(shape.type, {x[0], x[1], x[3], x[2]},
+                                   {x[1] * x[2] * x[3], x[2] * x[3], 1, x[3]}));
+}
+
+// to = a @ b, where several heads of it are summed for one of `to`.
+void matmul_heads(CudnnGraph& g, const Shape& shape, int64_t a, int64_t b, int64_t to,
+                  int64_t heads, int64_t width) {
+  if (heads == shape.s.heads) {
+    g.matmul(a, b, to);
+    return;
+  }
+  const int64_t each = g.inner(shape.type, {shape.s.batch, shape.s.heads, shape.s.columns, width});
+  g.reduce(CudnnReduction::add, g.matmul(a, b, each), to);
+}
+
+}  // namespace
+
+// --- Forward -------------------------------------------------------------------------------------
+
+bool CudnnAttention::takes(const AttentionSpec& s) {
+  return (s.dtype == DType::bf16 || s.dtype == DType::f16) && !s.mask && s.dropout_p == 0 &&
+         is_width(s.width) && is_width(s.value_width) && s.batch > 0 && s.heads > 0 && s.rows > 1 &&
+         s.columns > 1 && (s.sum_rows == 0 || s.sum_rows == s.rows) && is_taken(s.query) &&
+         is_taken(s.key) && is_taken(s.value) && is_taken(s.out);
+}
+
+int64_t CudnnAttention::scratch_bytes(const AttentionSpec&) { return 0; }
+
+Result<CudnnAttention> CudnnAttention::make(const AttentionSpec& s, const CudnnPtr& cudnn,
+                                            const LibraryDevice&) {
+  const Shape shape{s};
+  CudnnGraph g(cudnn);
+  const auto inner = [&](const Sizes4& sizes) { return g.inner(Type::f32, sizes); };
+  const int64_t query = g.tensor(shape.type, shape.query, strides(s.query));
+  const int64_t key =
+      g.tensor(shape.type, {s.batch, shape.key_heads, s.width, s.columns}, transposed(s.key));
+  const int64_t value = g.tensor(shape.type, {s.batch, shape.value_heads, s.columns, s.value_width},
+                                 strides(s.value));
+  const int64_t out = g.tensor(shape.type, shape.out, strides(s.out));
+  const int64_t scale = g.number();
+  int64_t scores = g.matmul(query, key, inner(shape.scores));
+  scores = g.pointwise(Do::mul, {scores, scale}, inner(shape.scores));
+  const int64_t masked = s.is_causal ? g.number() : 0;
+  if (s.is_causal) scores = mask_causal(g, shape, scores, masked);
+  const int64_t top = g.reduce(CudnnReduction::max, scores, inner(shape.by_row));
+  const int64_t below = g.pointwise(Do::sub, {scores, top}, inner(shape.scores));
+  const int64_t weights = g.pointwise(Do::exp, {below}, inner(shape.scores));
+  const int64_t sum = g.reduce(CudnnReduction::add, weights, inner(shape.by_row));
+  int64_t sums = 0;
+  if (s.sum_rows > 0) {
+    const int64_t log = g.pointwise(Do::log, {sum}, inner(shape.by_row));
+    sums = g.tensor(Type::f32, shape.by_row, {s.heads * s.rows, s.rows, 1, 1});
+    g.pointwise(Do::add, {top, log}, sums);
+  }
+  g.matmul(g.pointwise(Do::div, {weights, sum}, g.inner(shape.type, shape.scores)), value, out);
+
+  CLEAVE_TRY(CudnnPlan plan, std::move(g).plan(0));
+  CudnnAttention made(std::move(plan), static_cast<float>(s.scale));
+  made.query_ = query, made.key_ = key, made.value_ = value, made.out_ = out, made.sums_ = sums;
+  made.scale_at_ = scale, made.masked_at_ = masked;
+  return made;
+}
+
+void CudnnAttention::run(void* const* at, void* scratch, void* queue) const {
+  using At = AttentionOperand;
+  std::vector<std::pair<int64_t, const void*>> pointers = {{query_, at[At::query]},
+                                                           {key_, at[At::key]},
+                                                           {value_, at[At::value]},
+                                                           {out_, at[At::out]},
+                                                           {scale_at_, &scale_}};
+  if (masked_at_ != 0) pointers.emplace_back(masked_at_, &masked_out);
+  if (sums_ != 0) pointers.emplace_back(sums_, at[At::logsumexp]);
+  plan_.run(pointers, scratch, queue);
+}
+
+// --- Gradient ------------------------------------------------------------------------------------
+
+bool CudnnAttentionGradient::takes(const AttentionBackwardSpec& s) {
+  const AttentionSpec& f = s.forward;
+  return CudnnAttention::takes(f) && f.sum_rows == f.rows && s.wants_dquery && s.wants_dkey &&
+         s.wants_dvalue && !s.wants_dmask && is_taken(s.dout) && is_taken(s.dquery) &&
+         is_taken(s.dkey) && is_taken(s.dvalue);
+}
+
+int64_t CudnnAttentionGradient::scratch_bytes(const AttentionBackwardSpec& s) {
+  const AttentionSpec& f = s.forward;
+  const int64_t sums = f.batch * f.heads * f.rows * (f.width + 1) * int64_t{sizeof(float)};
+  return round_up(gradient_plan_bytes(f) + sums, 64);
+}
+
+Result<CudnnAttentionGradient> CudnnAttentionGradient::make(const AttentionBackwardSpec& spec,
+                                                            const CudnnPtr& cudnn,
+                                                            const LibraryDevice&) {
+  const AttentionSpec& s = spec.forward;
+  constexpr size_t reads_past_keys = 91500;  // up to this version, where a tile isn't full
+  if (s.columns % 128 != 0 && cudnn->api().version() <= reads_past_keys)
+    return unsupported("cudnn {}: a gradient of {} keys, expected a multiple of 128",
+                       cudnn->api().version(), s.columns);
+  const Shape shape{s};
+  CudnnGraph g(cudnn);
+  const auto inner = [&](const Sizes4& sizes) { return g.inner(Type::f32, sizes); };
+  const Sizes4 keys{s.batch, shape.key_heads, s.columns, s.width};
+  const Sizes4 values{s.batch, shape.value_heads, s.columns, s.value_width};
+  const int64_t query = g.tensor(shape.type, shape.query, strides(s.query));
+  const int64_t key = g.tensor(shape.type, {keys[0], keys[1], keys[3], keys[2]}, transposed(s.key));
+  const int64_t value =
+      g.tensor(shape.type, {values[0], values[1], values[3], values[2]}, transposed(s.value));
+  const int64_t out = g.tensor(shape.type, shape.out, strides(s.out));
+  const int64_t dout = g.tensor(shape.type, shape.out, strides(spec.dout));
+  const Sizes4 rows_apart{s.heads * s.rows, s.rows, 1, 1};
+  const int64_t sums = g.tensor(Type::f32, shape.by_row, rows_apart);
+  const int64_t dquery = g.tensor(shape.type, shape.query, strides(spec.dquery));
+  const int64_t dkey = g.tensor(shape.type, keys, strides(spec.dkey));
+  const int64_t dvalue = g.tensor(shape.type, values, strides(spec.dvalue));
+  const int64_t scale = g.number(), one_at = g.number();
+  const int64_t masked = s.is_causal ? g.number() : 0;
+
+  const int64_t products = g.pointwise(Do::mul, {dout, out}, inner(shape.out));
+  const int64_t product_sum = g.reduce(CudnnReduction::add, products, inner(shape.by_row));
+  const int64_t delta = g.tensor(Type::f32, shape.by_row, rows_apart);
+  g.pointwise(Do::mul, {product_sum, one_at}, delta);
+
+  int64_t scores = g.matmul(query, key, inner(shape.scores));
+  scores = g.pointwise(Do::mul, {scores, scale}, inner(shape.scores));
+  scores = g.pointwise(Do::sub, {scores, sums}, inner(shape.scores));
+  if (s.is_causal) scores = mask_causal(g, shape, scores, masked);
+  const int64_t weights = g.pointwise(Do::exp, {scores}, inner(shape.scores));
+  matmul_heads(g, shape, transpose(g, shape, weights), dout, dvalue, shape.value_heads,
+               s.value_width);
+
+  int64_t dscores = g.matmul(dout, value, inner(shape.scores));
+  dscores = g.pointwise(Do::sub, {dscores, delta}, inner(shape.scores));
+  dscores = g.pointwise(Do::mul, {dscores, weights}, inner(shape.scores));
+  dscores = g.pointwise(Do::mul, {dscores, scale}, inner(shape.scores));
+  matmul_heads(g, shape, transpose(g, shape, dscores), query, dkey, shape.key_heads, s.width);
+
+  const int64_t key_rows = g.reshape(key, g.inner(shape.type, keys, strides(s.key)));
+  int64_t dquery_sums = 0;
+  if (adds_dquery_in_any_order) {
+    dquery_sums = g.tensor(Type::f32, shape.query,
+                           {s.heads * s.rows * s.width, s.rows * s.width, s.width, 1});
+    g.pointwise(Do::identity, {g.matmul(dscores, key_rows, dquery_sums)}, dquery);
+  } else {
+    g.matmul(dscores, key_rows, dquery);
+  }
+
+  CLEAVE_TRY(CudnnPlan plan, std::move(g).plan(gradient_plan_bytes(s)));
+  CudnnAttentionGradient made(std::move(plan), spec);
+  made.query_ = query, made.key_ = key, made.value_ = value, made.out_ = out, made.sums_ = sums;
+  made.dout_ = dout, made.dquery_ = dquery, made.dkey_ = dkey, made.dvalue_ = dvalue;
+  made.delta_ = delta, made.dquery_sums_ = dquery_sums;
+  made.scale_at_ = scale, made.masked_at_ = masked, made.one_at_ = one_at;
+  return made;
+}
+
+void CudnnAttentionGradient::run(void* const* at, void* scratch, void* queue) const {
+  using At = AttentionOperand;
+  const AttentionSpec& f = spec_.forward;
+  const auto scale = static_cast<float>(f.scale);
+  char* workspace = static_cast<char*>(scratch);
+  char* dquery_sums = workspace + gradient_plan_bytes(f);
+  char* delta = dquery_sums + f.batch * f.heads * f.rows * f.width * int64_t{sizeof(float)};
+  std::vector<std::pair<int64_t, const void*>> pointers = {{query_, at[At::query]},
+                                                           {key_, at[At::key]},
+                                                           {value_, at[At::value]},
+                                                           {out_, at[At::out]},
+                                                           {sums_, at[At::logsumexp]},
+                                                           {dout_, at[At::dout]},
+                                                           {dquery_, at[At::dquery]},
+                                                           {dkey_, at[At::dkey]},
+                                                           {dvalue_, at[At::dvalue]},
+                                                           {delta_, delta},
+                                                           {dquery_sums_, dquery_sums},
+                                                           {scale_at_, &scale},
+                                                           {one_at_, &one}};
+  if (masked_at_ != 0) pointers.emplace_back(masked_at_, &masked_out);
+  if (dquery_sums_ == 0) std::erase_if(pointers, [](const auto& p) { return p.first == 0; });
+  plan_.run(pointers, workspace, queue);
+}
+
+}  // namespace cleave::cuda

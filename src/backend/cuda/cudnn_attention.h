@@ -1,0 +1,55 @@
+// Attention by cuDNN's fused engines, in bf16 and f16: no mask but the causal one, no dropout (its
+// bits are ours), heads in groups, operands read and written by their strides.
+//
+//   forward     no workspace
+//   gradient    dquery is summed in f32, in the workspace, in an order that may differ from run to
+//               run in its last bits
+#pragma once
+#include "backend/cuda/cudnn_graph.h"
+#include "backend/cuda/library_device.h"
+#include "library/attention_spec.h"
+
+namespace cleave::cuda {
+
+class CudnnAttention {
+ public:
+  // Whether to ask cuDNN.
+  static bool takes(const AttentionSpec& spec);
+  static int64_t scratch_bytes(const AttentionSpec& spec);
+  static bool reads(size_t position) {
+    return position < AttentionOperand::mask || position >= AttentionOperand::out;
+  }
+  // Unsupported: what cuDNN says.
+  static Result<CudnnAttention> make(const AttentionSpec& spec, const CudnnPtr& cudnn,
+                                     const LibraryDevice& device);
+  void run(void* const* operands, void* scratch, void* queue) const;
+
+ private:
+  CudnnAttention(CudnnPlan plan, float scale) : plan_(std::move(plan)), scale_(scale) {}
+  CudnnPlan plan_;
+  float scale_;
+  int64_t query_ = 0, key_ = 0, value_ = 0, out_ = 0, sums_ = 0, scale_at_ = 0, masked_at_ = 0;
+};
+
+class CudnnAttentionGradient {
+ public:
+  static bool takes(const AttentionBackwardSpec& spec);
+  static int64_t scratch_bytes(const AttentionBackwardSpec& spec);
+  static bool reads(size_t position) {
+    return position < AttentionOperand::mask || position >= AttentionOperand::out;
+  }
+  static Result<CudnnAttentionGradient> make(const AttentionBackwardSpec& spec,
+                                             const CudnnPtr& cudnn, const LibraryDevice& device);
+  void run(void* const* operands, void* scratch, void* queue) const;
+
+ private:
+  CudnnAttentionGradient(CudnnPlan plan, const AttentionBackwardSpec& spec)
+      : plan_(std::move(plan)), spec_(spec) {}
+  CudnnPlan plan_;
+  AttentionBackwardSpec spec_;
+  int64_t query_ = 0, key_ = 0, value_ = 0, out_ = 0, sums_ = 0, dout_ = 0;
+  int64_t dquery_ = 0, dkey_ = 0, dvalue_ = 0, delta_ = 0, dquery_sums_ = 0;
+  int64_t scale_at_ = 0, masked_at_ = 0, one_at_ = 0;
+};
+
+}  // namespace cleave::cuda

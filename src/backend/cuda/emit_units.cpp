@@ -1,0 +1,59 @@
+#include "backend/cuda/emit_units.h"
+
+#include <algorithm>
+#include <map>
+
+#include "emit/c_source.h"
+#include "loop/phase_extents.h"
+#include "simt/cuda_prelude.h"
+#include "simt/cuda_text.h"
+#include "simt/map_threads.h"
+
+namespace cleave::cuda {
+namespace {
+
+// The messages of the checks.
+void add_checks(const loop::Block& block, std::vector<std::string>& to) {
+  for (const loop::Stmt& s : block) {
+    if (auto* f = std::get_if<loop::For>(&s.node)) add_checks(f->body, to);
+    if (auto* r = std::get_if<loop::Reduce>(&s.node)) add_checks(r->body, to);
+    if (auto* i = std::get_if<loop::If>(&s.node)) add_checks(i->then, to);
+    if (auto* c = std::get_if<loop::Check>(&s.node)) to.push_back(c->message);
+  }
+}
+
+}  // namespace
+
+EmittedCode emit_kernels(const std::vector<loop::Kernel>& kernels,
+                         const schedule::SharedKernels& functions) {
+  // What makes two kernels one unit: the function, its numbers, its loops' extents, its checks.
+  using Key =
+      std::tuple<size_t, std::vector<int64_t>, std::vector<int64_t>, std::vector<std::string>>;
+  std::vector<std::vector<std::string>> checks(kernels.size());
+  for (size_t k = 0; k < kernels.size(); ++k) add_checks(kernels[k].body, checks[k]);
+  const bool may_fail = std::ranges::any_of(checks, [](const auto& c) { return !c.empty(); });
+  EmittedCode out;
+  std::map<Key, size_t> first_with;
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    const auto& use = functions.uses[k];
+    const auto [at, is_new] = first_with.try_emplace(
+        Key(use.kernel, use.scalars, loop::phase_extents(kernels[k]), checks[k]), k);
+    if (!is_new) {
+      EmittedKernel same = out.kernels[at->second];
+      out.kernels.push_back(std::move(same));
+      continue;
+    }
+    const std::string symbol = emit::c_identifier(kernels[k].name);
+    simt::CudaKernel text = simt::cuda_text(simt::map_threads(kernels[k]), symbol, may_fail);
+    out.kernels.push_back({.unit = out.units.size(),
+                           .phases = std::move(text.phases),
+                           .checks = std::move(text.checks),
+                           .work = kernels[k].work});
+    SourceUnit unit{simt::cuda_prelude_for(text.text) + text.text};
+    unit.language = "cu";
+    out.units.push_back(std::move(unit));
+  }
+  return out;
+}
+
+}  // namespace cleave::cuda

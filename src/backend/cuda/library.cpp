@@ -1,0 +1,34 @@
+#include "backend/cuda/library.h"
+
+#include "backend/cuda/cuda_library_device.h"
+#include "backend/cuda/library_attention.h"
+#include "backend/cuda/library_convolution.h"
+#include "backend/cuda/library_gemm.h"
+#include "backend/cuda/library_sort.h"
+
+namespace cleave::cuda {
+namespace {
+
+struct Maker {
+  const LibraryDevicePtr& device;
+
+  auto operator()(const GemmSpec& s) const { return make_gemm(s, device); }
+  auto operator()(const AttentionSpec& s) const { return make_attention(s, device); }
+  auto operator()(const AttentionBackwardSpec& s) const {
+    return make_attention_gradient(s, device);
+  }
+  auto operator()(const ConvolutionSpec& s) const { return make_convolution(s, device); }
+  auto operator()(const SortSpec& s) const { return make_sort(s, device); }
+};
+
+}  // namespace
+
+Result<LibraryFunctionPtr> make_library(const LibrarySpec& spec, const LibraryDevicePtr& device) {
+  return std::visit(Maker{device}, spec);
+}
+
+Result<LibraryFunctionPtr> make_library(const LibrarySpec& spec, int arch) {
+  return make_library(spec, cuda_library_device(arch));
+}
+
+}  // namespace cleave::cuda

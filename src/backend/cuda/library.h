@@ -1,0 +1,21 @@
+// The library on the device: a function for each spec.
+//
+//   CLEAVE_TRY(LibraryFunctionPtr product, cuda::make_library(spec, 90));
+//   plan(product->scratch_bytes());
+//   product->call(pointers, scratch, {.executor = executor, .queue = stream});
+//
+// Calls are queued. What needs the device (handles, choices of algorithms, loaded code) is made at
+// the first call. Errors: Unsupported for dtypes that a kind of call doesn't cover; Bug for sizes
+// that no operator gives.
+#pragma once
+#include "backend/cuda/library_device.h"
+#include "library/library_function.h"
+#include "library/spec.h"
+
+namespace cleave::cuda {
+
+Result<LibraryFunctionPtr> make_library(const LibrarySpec& spec, const LibraryDevicePtr& device);
+// For the devices of this architecture: 90 for sm_90.
+Result<LibraryFunctionPtr> make_library(const LibrarySpec& spec, int arch);
+
+}  // namespace cleave::cuda

@@ -1,0 +1,15 @@
+// Convolutions on the device (ConvolutionSpec): by cuDNN (cudnn_convolution.h), or, where it
+// doesn't take them, by plain sums (plain_convolution.h).
+//
+// Errors: Unsupported for dtypes that aren't floating; Bug for sizes that contradict each other.
+#pragma once
+#include "backend/cuda/library_device.h"
+#include "library/convolution_spec.h"
+#include "library/library_function.h"
+
+namespace cleave::cuda {
+
+Result<LibraryFunctionPtr> make_convolution(const ConvolutionSpec& spec,
+                                            const LibraryDevicePtr& device);
+
+}  // namespace cleave::cuda

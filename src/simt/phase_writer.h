@@ -1,0 +1,132 @@
+// Writes the phases of a kernel, one after the other (map_threads.h).
+#pragma once
+#include <functional>
+#include <optional>
+#include <unordered_set>
+
+#include "simt/affine.h"
+#include "simt/hazards.h"
+#include "simt/kernel.h"
+#include "simt/map_threads.h"
+#include "simt/ranges.h"
+
+namespace cleave::simt {
+
+// The elements of a fold or a loop, in row-major order of its loops, of which a thread takes
+// `chunk` neighbours at a time.
+struct Elements {
+  Expr count;
+  int64_t chunk = 1;
+  // Chunks of a thread, `stride` elements apart, whose reads all come before its writes.
+  int64_t repeats = 1, stride = 0;
+  std::vector<loop::Loop> loops;
+  size_t shared = 0;  // the first statements have equal values for the elements of a chunk
+  const loop::Block* body = nullptr;
+  const std::vector<loop::Fold>* folds = nullptr;
+  // By fold: the variable that its values are folded into, one after the other; or instead a buffer
+  // of the thread with a sum for each of a chunk.
+  Exprs sums;
+  std::vector<int64_t> sum_buffers;
+  Exprs totals;  // and what these are added to after a chunk; undefined: nothing is
+};
+
+class PhaseWriter {
+ public:
+  PhaseWriter(const loop::Kernel& from, Kernel& to, int64_t next_variable, const MapSizes& sizes)
+      : from_(from), to_(to), next_(next_variable), sizes_(sizes) {}
+  void parallel(const loop::For& f);
+  void serial(const loop::Block& statements);
+
+ private:
+  // Where a local buffer is in this phase.
+  struct Local {
+    enum class How : uint8_t { own, owned, shared };  // of one thread; its share of one; of a team
+    int64_t buffer = 0;
+    How how = How::own;
+    int64_t elements = 0;
+    // Memory of the device that a thread's share stands for until the iteration ends.
+    Expr back_index = {}, share = {};
+  };
+  void promote(const loop::Block& body, const BufferAccesses& accesses);
+  void write_back(Block& out);
+  void begin(int team, int threads);
+  void place_locals(const loop::Block& body);
+  void end(int64_t blocks, int threads, Block body);
+  void flat(const loop::For& f);
+  void teams(const loop::For& f, int team);
+
+  // ---- statements that a team runs
+  void team_block(const loop::Block& b, Block& out);
+  void team_stmt(const loop::Stmt& s, Block& out);
+  void spread_loop(const loop::For& f, Block& out);
+  void columns(const loop::For& f, Block& out);
+  void columns_fold(const loop::Reduce& r, const Elements& columns, const Expr& split, int splits,
+                    const Expr& first, Block& out);
+  void for_each_column(const Elements& columns, Block& out,
+                       const std::function<void(const Expr& k, Block&)>& body);
+  void spread_fold(const loop::Reduce& r, Block& out);
+  void combine_team(const std::vector<loop::Fold>& folds, const Exprs& sums, Block& out);
+  int sharers(const std::vector<loop::Loop>& loops, int64_t chunk) const;
+  void spread(const Elements& elements, Block& out);
+  void spread_among(const Elements& elements, int threads, Block& out);
+  void chunk(const Elements& elements, const Expr& number, const Expr& slot, Block& out);
+  void chunk_at(const Elements& elements, const Expr& first, Block& out);
+  void chunk_elements(const Elements& elements, const Expr& first, bool is_full, Block& out);
+
+  // ---- statements of one thread
+  void thread_block(const loop::Block& b, Block& out);
+  void thread_stmt(const loop::Stmt& s, Block& out);
+  void ordered_fold(const loop::Reduce& r, Block& out);
+  void fold_nest(const loop::Reduce& r, size_t depth, const Exprs& sums, const Exprs& totals,
+                 Block& out);
+  void serial_loop(const loop::Loop& l, Block& out, const std::function<void(Block&)>& body);
+  Expr expr(const Expr& e) const;
+  void let(const Expr& var, const Expr& value, Block& out);
+  void var(const Expr& var, const Expr& value, Block& out);
+  void barrier(Block& out);
+
+  Expr fresh(const char* name, DType type = DType::i64);
+  int64_t add_buffer(std::string name, DType type, int64_t elements, Space space);
+  Expr local_index(const Local& local, const Expr& index) const;
+
+  const loop::Kernel& from_;
+  Kernel& to_;
+  int64_t next_;
+  const MapSizes sizes_;
+  // ---- of the phase
+  Ranges ranges_;
+  Affines affines_;
+  int team_ = 1, teams_ = 1;  // threads of a team, teams of a block
+  Expr block_, thread_, member_, team_number_;
+  bool one_stores_ = false;  // all threads of a team run a statement of which one may store
+  BufferAccesses pending_;   // since the team waited
+  std::unordered_map<int64_t, Local> locals_;
+  int64_t scratch(size_t place, DType type, int64_t elements);
+  std::vector<int64_t> scratch_;  // of the block, for sums
+  // ---- of the chunk
+  Expr own_index_;  // in buffers of which threads own their shares
+  struct Wide {
+    int64_t local = 0, buffer = 0;
+    Expr index;
+    Exprs first_indices;  // of each repeat
+    bool is_read = false, is_written = false;
+  };
+  std::vector<Wide> find_wide(const Elements& elements, const Exprs& firsts);
+  std::vector<Wide> wide_;
+  Expr wide_index_;
+  // What a thread has read of buffers that the phase doesn't write, for later loops over the same
+  // elements: the buffer of the thread.
+  struct Kept {
+    int64_t buffer = 0;
+    Expr index;  // with the loop's variable replaced by the shared one
+    int64_t elements = 0, chunk = 0, repeats = 0;  // of the loop
+    int64_t local = 0;
+  };
+  std::vector<Kept> kept_;
+  std::unordered_set<int64_t> written_;  // buffers, in this phase
+  // Variables with a value for each column of a thread, in buffers of the thread.
+  std::unordered_map<int64_t, int64_t> arrays_;
+  Expr array_index_;
+};
+
+}  // namespace cleave::simt

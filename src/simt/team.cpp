@@ -1,0 +1,141 @@
+#include "simt/team.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "simt/hazards.h"
+#include "simt/ranges.h"
+
+namespace cleave::simt {
+
+namespace {
+
+int power_of_two(int64_t n, int most) {
+  return static_cast<int>(std::min<uint64_t>(
+      std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(n, 1))), static_cast<uint64_t>(most)));
+}
+
+int64_t extent_of(const loop::For& f) {
+  const int64_t* n = f.loop.extent.as_const_int();
+  return n ? *n : f.kind == loop::ForKind::lanes ? loop::column_lanes : 0;
+}
+
+template <class F>
+bool any_inside(const loop::Block& block, const F& test) {
+  return std::ranges::any_of(block, [&](const loop::Stmt& s) {
+    if (test(s)) return true;
+    if (auto* f = std::get_if<loop::For>(&s.node)) return any_inside(f->body, test);
+    if (auto* i = std::get_if<loop::If>(&s.node)) return any_inside(i->then, test);
+    if (auto* r = std::get_if<loop::Reduce>(&s.node)) return any_inside(r->body, test);
+    return false;
+  });
+}
+
+constexpr int64_t long_column = 32, longest_column = 512;
+constexpr int few_splits = 8;
+
+// Lets and Stores alone.
+bool is_plain(const loop::Block& body) {
+  return std::ranges::all_of(body, [](const loop::Stmt& s) {
+    return std::holds_alternative<loop::Let>(s.node) || std::holds_alternative<loop::Store>(s.node);
+  });
+}
+
+bool reads_and_writes_one(const loop::Block& body) {
+  const BufferAccesses all = accesses_of(body, fold_chunk);
+  return std::ranges::any_of(all, [&](const BufferAccess& a) {
+    return a.is_write && std::ranges::any_of(all, [&](const BufferAccess& b) {
+             return b.buffer == a.buffer && !b.is_write;
+           });
+  });
+}
+
+}  // namespace
+
+int column_width(const loop::For& f, const loop::Kernel& kernel) {
+  for (const BufferAccess& a : accesses_of(f.body, fold_chunk)) {
+    const loop::Buffer& b = kernel.buffers[static_cast<size_t>(a.buffer)];
+    if (b.elements > 1 && size_of(b.dtype) <= 2) return 8;
+  }
+  return 4;
+}
+
+int column_splits(const loop::For& f) {
+  int64_t longest = 0;
+  for (const loop::Stmt& s : f.body)
+    if (auto* r = std::get_if<loop::Reduce>(&s.node))
+      longest = std::max(longest, most_elements(r->loops));
+  return longest < long_column ? 1 : longest < longest_column ? few_splits : most_column_splits;
+}
+
+int column_threads(const loop::For& f, const loop::Kernel& kernel) {
+  if (f.kind != loop::ForKind::lanes) return 0;
+  bool has_folds = false;
+  for (const loop::Stmt& s : f.body) {
+    if (auto* r = std::get_if<loop::Reduce>(&s.node)) {
+      if (r->loops.size() != 1 || !r->ordered || !is_plain(r->body)) return 0;
+      has_folds = true;
+    } else if (!std::holds_alternative<loop::Let>(s.node) &&
+               !std::holds_alternative<loop::Store>(s.node)) {
+      return 0;
+    }
+  }
+  if (!has_folds || reads_and_writes_one(f.body)) return 0;
+  for (const BufferAccess& a : accesses_of(f.body, fold_chunk))
+    if (kernel.buffers[static_cast<size_t>(a.buffer)].access == loop::Access::local) return 0;
+  return loop::column_lanes / column_width(f, kernel) * column_splits(f);
+}
+
+int fold_threads(int64_t n) {
+  const int64_t chunks = (n + fold_chunk - 1) / fold_chunk;
+  if (n <= 0) return warp_lanes;
+  if (n <= 2048) return power_of_two(chunks, warp_lanes);
+  return n <= 8192 ? 128 : n <= 32768 ? 256 : 512;
+}
+
+int64_t most_elements(const std::vector<loop::Loop>& loops) {
+  Ranges ranges;
+  int64_t n = 1;
+  for (const loop::Loop& l : loops) {
+    const auto most = ranges.most(l.extent);
+    if (!most || *most > (int64_t{1} << 40) / std::max<int64_t>(n, 1)) return 0;
+    n *= std::max<int64_t>(*most, 0);
+  }
+  return n;
+}
+
+bool is_spread(const loop::Reduce& r) { return !r.ordered; }
+
+bool is_spread(const loop::For& f) {
+  if (f.kind != loop::ForKind::independent && f.kind != loop::ForKind::lanes) return false;
+  return !any_inside(f.body, [&](const loop::Stmt& s) {
+    if (auto* r = std::get_if<loop::Reduce>(&s.node)) return is_spread(*r);
+    auto* inner = std::get_if<loop::For>(&s.node);
+    return inner && is_spread(*inner) && extent_of(*inner) > extent_of(f);
+  });
+}
+
+int team_threads(const loop::Block& body, const loop::Kernel& kernel) {
+  int threads = 1;
+  for (const loop::Stmt& s : body) {
+    int here = 1;
+    if (auto* r = std::get_if<loop::Reduce>(&s.node)) {
+      if (is_spread(*r)) here = fold_threads(most_elements(r->loops));
+    } else if (auto* f = std::get_if<loop::For>(&s.node)) {
+      if (!is_spread(*f)) {
+        here = team_threads(f->body, kernel);
+      } else if (const int64_t n = extent_of(*f); f->kind == loop::ForKind::lanes) {
+        here = power_of_two(n, loop::column_lanes);
+        if (const int own = column_threads(*f, kernel); own > 0) here = own;
+      } else {
+        here = n == 0 ? warp_lanes : n < loop::reduce_lanes ? 1 : fold_threads(n);
+      }
+    } else if (auto* i = std::get_if<loop::If>(&s.node)) {
+      here = team_threads(i->then, kernel);
+    }
+    threads = std::max(threads, here);
+  }
+  return threads;
+}
+
+}  // namespace cleave::simt

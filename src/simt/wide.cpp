@@ -1,0 +1,153 @@
+// Which accesses of a chunk's elements are made at once: of neighbours in memory, by each element
+// and whatever it holds.
+#include <algorithm>
+#include <unordered_set>
+
+#include "loop/replace.h"
+#include "loop/shared_parts.h"
+#include "simt/phase_writer.h"
+
+namespace cleave::simt {
+
+using loop::for_each_part;
+using loop::Op;
+using loop::replaced;
+using loop::VariableValues;
+
+namespace {
+
+struct Use {
+  int64_t buffer = 0;
+  Expr index;
+  bool is_write = false, is_certain = false;  // certain: made by each element
+};
+
+// The uses of buffers in a chunk's statements, in order.
+class Uses {
+ public:
+  std::vector<Use> list;
+  VariableValues lets;                 // those that read no memory
+  std::unordered_set<int64_t> inside;  // all variables of the statements
+
+  void block(const loop::Block& b, size_t from, bool is_certain) {
+    for (size_t k = from; k < b.size(); ++k) stmt(b[k], is_certain);
+  }
+  void values(const Exprs& roots, bool is_certain) {
+    const loop::SharedParts parts(roots);
+    for (const Expr& root : roots)
+      for_each_part(root, [&](const Expr& e) {
+        if (e->op == Op::load)
+          list.push_back(
+              {e->buffer(), e->args[0], false, is_certain && parts.is_always_reached(e)});
+      });
+  }
+
+ private:
+  void stmt(const loop::Stmt& s, bool is_certain) {
+    if (auto* l = std::get_if<loop::Let>(&s.node)) {
+      inside.insert(l->var->id());
+      values({l->value}, is_certain);
+      if (is_certain && !l->value->reads_memory) lets[l->var->id()] = replaced(l->value, lets);
+    } else if (auto* d = std::get_if<loop::Define>(&s.node)) {
+      inside.insert(d->var->id());
+      values({d->value}, is_certain);
+    } else if (auto* a = std::get_if<loop::Assign>(&s.node)) {
+      values({a->value}, is_certain);
+    } else if (auto* st = std::get_if<loop::Store>(&s.node)) {
+      values({st->index, st->value}, is_certain);
+      list.push_back({st->buffer, st->index, true, is_certain});
+    } else if (auto* c = std::get_if<loop::Check>(&s.node)) {
+      values({c->condition, c->value, c->bound}, is_certain);
+    } else if (auto* i = std::get_if<loop::If>(&s.node)) {
+      values({i->condition}, is_certain);
+      block(i->then, 0, false);
+    } else if (auto* f = std::get_if<loop::For>(&s.node)) {
+      inside.insert(f->loop.var->id());
+      values({f->loop.extent}, is_certain);
+      block(f->body, 0, false);
+    } else if (auto* r = std::get_if<loop::Reduce>(&s.node)) {
+      for (const loop::Loop& l : r->loops) inside.insert(l.var->id());
+      block(r->body, 0, false);
+      for (const loop::Fold& f : r->folds) {
+        inside.insert(f.var->id());
+        values({f.value}, false);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+std::vector<PhaseWriter::Wide> PhaseWriter::find_wide(const Elements& elements,
+                                                      const Exprs& firsts) {
+  Uses uses;
+  uses.block(*elements.body, 0, true);
+  if (elements.folds) {
+    Exprs values;
+    for (const loop::Fold& f : *elements.folds) values.push_back(f.value);
+    uses.values(values, true);
+  }
+  const Expr& var = elements.loops.back().var;
+  const VariableValues& lets = uses.lets;
+  affines_.set_loop(var);
+  const auto is_neighbours = [&](const Use& u) {
+    if (locals_.contains(u.buffer) || u.index->reads_memory) return false;
+    const Expr at = replaced(u.index, lets);
+    bool is_known = true;  // before the elements
+    for_each_part(at, [&](const Expr& part) {
+      if (part->op == Op::var && uses.inside.contains(part->id())) is_known = false;
+    });
+    const auto steps = affines_.of(at);
+    return is_known && steps && steps->factor == 1 && steps->divisor % elements.chunk == 0;
+  };
+  std::vector<Wide> out;
+  for (const Use& u : uses.list) {
+    const auto known = std::ranges::find_if(
+        out, [&](const Wide& w) { return w.buffer == u.buffer && w.index == u.index; });
+    if (known != out.end()) {
+      known->is_written |= u.is_write;
+      continue;
+    }
+    if (!u.is_certain || !is_neighbours(u)) continue;
+    // What is written is accessed nowhere else.
+    const bool is_stored = std::ranges::any_of(
+        uses.list, [&](const Use& o) { return o.buffer == u.buffer && o.is_write; });
+    if (is_stored && !std::ranges::all_of(uses.list, [&](const Use& o) {
+          return o.buffer != u.buffer || (o.index == u.index && o.is_certain);
+        }))
+      continue;
+    const loop::Buffer& b = from_.buffers[static_cast<size_t>(u.buffer)];
+    const Expr at = replaced(u.index, lets);
+    Exprs indices;
+    for (const Expr& first : firsts)
+      indices.push_back(replaced(at, VariableValues{{var->id(), first}}));
+    out.push_back({0, u.buffer, u.index, std::move(indices), !u.is_write, u.is_write});
+    const int64_t* count = elements.count.as_const_int();
+    if (!is_stored && team_ > 1 && count && elements.loops.size() == 1 && arrays_.empty() &&
+        !written_.contains(u.buffer)) {
+      Kept kept{u.buffer, replaced(at, VariableValues{{var->id(), shared_variable()}}), *count,
+                elements.chunk, elements.repeats};
+      const auto known = std::ranges::find_if(kept_, [&](const Kept& k) {
+        return k.buffer == kept.buffer && k.index == kept.index && k.elements == kept.elements &&
+               k.chunk == kept.chunk && k.repeats == kept.repeats;
+      });
+      if (known != kept_.end()) {
+        out.back().local = known->local, out.back().is_read = false;
+        continue;
+      }
+      kept.local = out.back().local =
+          add_buffer(b.name, b.dtype, elements.chunk * elements.repeats, Space::thread);
+      const int64_t at_once =
+          elements.chunk * elements.repeats * sharers(elements.loops, elements.chunk);
+      if (*count == at_once || (elements.repeats == 1 && *count <= at_once))
+        kept_.push_back(std::move(kept));
+      continue;
+    }
+    out.back().local =
+        add_buffer(b.name, b.dtype, elements.chunk * elements.repeats, Space::thread);
+  }
+  affines_.set_loop({});
+  return out;
+}
+
+}  // namespace cleave::simt

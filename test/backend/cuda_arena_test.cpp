@@ -1,0 +1,111 @@
+// An arena on a device: memory, flags, faults, how much of it was used; by a driver without a GPU.
+#include "backend/cuda/cuda_arena.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "test/backend/fake/fake_driver.h"
+
+namespace cleave::cuda {
+namespace {
+
+using test::FakeState;
+
+std::unique_ptr<ArenaMemory> arena_of(int64_t bytes) {
+  return value_or_throw(make_cuda_arena(test::fake_device(), bytes));
+}
+
+TEST(CudaArena, is_one_block_with_the_words_of_faults_behind_it) {
+  const FakeState fake;
+  const size_t blocks = fake->memory.size(), pinned = fake->pinned.size();
+  const int streams = fake->streams;
+  {
+    const auto arena = arena_of(1000);
+    EXPECT_EQ(fake->memory.size(), blocks + 1);
+    EXPECT_EQ(arena->size_bytes(), 1000);
+    EXPECT_EQ(fake->memory.at(arena->data()), 1024u + 32);
+    EXPECT_EQ(arena->fault(), arena->data() + 1024);
+    EXPECT_NE(arena->queue(), nullptr);
+    const auto other = arena_of(0);
+    EXPECT_EQ(other->data(), nullptr);
+    EXPECT_NE(other->fault(), nullptr);
+    EXPECT_NE(other->queue(), arena->queue());
+    other->fill_pattern();
+    EXPECT_EQ(other->touched_bytes(), 0);
+    EXPECT_FALSE(other->finish());
+  }
+  EXPECT_EQ(fake->memory.size(), blocks);
+  EXPECT_EQ(fake->pinned.size(), pinned);
+  EXPECT_EQ(fake->streams, streams);
+}
+
+TEST(CudaArena, asks_for_more_than_there_is) {
+  const FakeState fake;
+  const int streams = fake->streams;
+  const auto made = make_cuda_arena(test::fake_device(), int64_t{2} << 30);
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.failure().kind, ErrorKind::user);
+  EXPECT_TRUE(made.failure().message.starts_with("arena: 2147483680 bytes can't be had"));
+  EXPECT_EQ(fake->streams, streams);
+  EXPECT_EQ(make_cuda_arena(test::fake_device(), -1).failure().kind, ErrorKind::bug);
+}
+
+TEST(CudaArena, reads_flags_after_what_is_queued) {
+  const FakeState fake;
+  const auto arena = arena_of(128);
+  std::memset(arena->data(), 0, 128);
+  const int waits = fake->waits;
+  EXPECT_FALSE(arena->flag(arena->data() + 5));
+  arena->data()[5] = std::byte{1};
+  EXPECT_TRUE(arena->flag(arena->data() + 5));
+  EXPECT_FALSE(arena->flag(arena->data() + 4));
+  EXPECT_EQ(fake->waits, waits + 3);
+}
+
+TEST(CudaArena, finds_the_highest_byte_that_was_written) {
+  const FakeState fake;
+  constexpr int64_t bytes = (int64_t{40} << 20) + 100;  // several copies back
+  const auto arena = arena_of(bytes);
+  arena->fill_pattern();
+  EXPECT_EQ(arena->touched_bytes(), 0);
+  for (const int64_t at : {int64_t{0}, int64_t{63}, int64_t{64}, int64_t{16} << 20,
+                           (int64_t{32} << 20) - 1, bytes - 1, bytes + 20}) {
+    arena->data()[at] = std::byte{1};
+    EXPECT_EQ(arena->touched_bytes(), at / 64 * 64 + 64) << at;
+  }
+}
+
+TEST(CudaArena, tells_each_fault_once) {
+  const FakeState fake;
+  const auto arena = arena_of(64);
+  EXPECT_FALSE(arena->finish());
+  auto* words = static_cast<int64_t*>(arena->fault());
+  words[0] = (int64_t{7} << 32) | 3;
+  words[1] = -9;
+  words[2] = 5;
+  const std::optional<QueuedFault> fault = arena->finish();
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->thunk, 7);
+  EXPECT_EQ(fault->check, 2);
+  EXPECT_EQ(fault->index, -9);
+  EXPECT_EQ(fault->bound, 5);
+  EXPECT_FALSE(arena->finish());
+}
+
+TEST(CudaArena, a_device_that_fails_is_a_bug) {
+  const FakeState fake;
+  const auto arena = arena_of(64);
+  fake->failures["cuStreamSynchronize"] = 700;
+  try {
+    arena->finish();
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::bug);
+    EXPECT_STREQ(e.what(),
+                 "cuda: waiting for the queue: what the test asked for (CUDA_ERROR_OF_THE_TEST)");
+  }
+}
+
+}  // namespace
+}  // namespace cleave::cuda

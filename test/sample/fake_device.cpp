@@ -1,0 +1,383 @@
+#include "test/sample/fake_device.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "backend/make_backend.h"
+#include "base/alignment.h"
+
+namespace cleave::test {
+namespace {
+
+constexpr int64_t block_alignment = 256;
+constexpr int fresh = 0xa5;  // of new memory: NaNs and large integers
+
+int64_t round_up(int64_t bytes) {
+  return (bytes + block_alignment - 1) / block_alignment * block_alignment;
+}
+
+// Work that is done when somebody waits.
+class Queue {
+ public:
+  void add(std::function<void()> work) { work_.push_back(std::move(work)); }
+  void drain() {
+    for (std::vector<std::function<void()>> now; !work_.empty();) {
+      now.swap(work_);
+      for (const auto& f : now) f();
+      now.clear();
+    }
+  }
+
+  // Of the first kernel whose check failed.
+  struct Failed {
+    QueuedFault queued;
+    Fault fault;
+  };
+  std::optional<Failed> failed;
+
+ private:
+  std::vector<std::function<void()>> work_;
+};
+
+}  // namespace
+
+class FakeMemory final : public DeviceMemory {
+ public:
+  FakeMemory(int64_t bytes, Device where) : where_(where), size_(bytes) {
+    const auto size = static_cast<size_t>(bytes);
+    const int file = memfd_create("fake_device", 0);
+    if (file < 0 || ftruncate(file, bytes) != 0) std::abort();
+    const auto map = [&](int allowed) {
+      void* const at = mmap(nullptr, size, allowed, MAP_SHARED, file, 0);
+      if (at == MAP_FAILED) std::abort();
+      return static_cast<std::byte*>(at);
+    };
+    addresses_ = map(PROT_NONE);
+    pages_ = map(PROT_READ | PROT_WRITE);
+    close(file);
+    free_[0] = bytes;
+  }
+  ~FakeMemory() override {
+    munmap(addresses_, static_cast<size_t>(size_));
+    munmap(pages_, static_cast<size_t>(size_));
+  }
+
+  Device device() const override { return where_; }
+
+  Result<void*> allocate(int64_t bytes) override {
+    const std::lock_guard lock(mutex_);
+    const int64_t wanted = round_up(bytes);
+    for (const auto& [begin, size] : free_)
+      if (size >= wanted) {
+        const int64_t at = begin, rest = size - wanted;
+        free_.erase(at);
+        if (rest > 0) free_[at + wanted] = rest;
+        used_[at] = wanted;
+        used_bytes_ += wanted;
+        std::memset(pages_ + at, fresh, static_cast<size_t>(wanted));
+        return static_cast<void*>(addresses_ + at);
+      }
+    return user_error("{}: {} bytes are asked for, {} are free", where_.text(), bytes,
+                      size_ - used_bytes_);
+  }
+  void free(void* block) noexcept override {
+    const std::lock_guard lock(mutex_);
+    const int64_t at = static_cast<std::byte*>(block) - addresses_;
+    const auto known = used_.find(at);
+    if (known == used_.end()) {
+      blame("a block is freed that isn't one");
+      return;
+    }
+    std::memset(pages_ + at, fresh, static_cast<size_t>(known->second));
+    used_bytes_ -= known->second;
+    auto next = free_.emplace(at, known->second).first;
+    used_.erase(known);
+    if (next != free_.begin())
+      if (auto before = std::prev(next); before->first + before->second == at) {
+        before->second += next->second;
+        free_.erase(next);
+        next = before;
+      }
+    if (auto after = std::next(next);
+        after != free_.end() && next->first + next->second == after->first) {
+      next->second += after->second;
+      free_.erase(after);
+    }
+  }
+  Result<void*> allocate_pinned(int64_t bytes) override {
+    void* const block = std::aligned_alloc(64, static_cast<size_t>(rounded(bytes)));
+    std::memset(block, fresh, static_cast<size_t>(bytes));
+    const std::lock_guard lock(mutex_);
+    pinned_[static_cast<std::byte*>(block)] = bytes;
+    return block;
+  }
+  void free_pinned(void* block) noexcept override {
+    const std::lock_guard lock(mutex_);
+    pinned_.erase(static_cast<std::byte*>(block));
+    std::free(block);
+  }
+
+  Status copy_in(void* device, const void* host, int64_t bytes, void* queue) override {
+    count(bytes, 0);
+    return copied(at(device, bytes), host, bytes, queue, is_pinned(host));
+  }
+  Status copy_out(void* host, const void* device, int64_t bytes, void* queue) override {
+    count(0, bytes);
+    return copied(host, at(device, bytes), bytes, queue, is_pinned(host));
+  }
+  Status copy(void* to, const void* from, int64_t bytes, void* queue) override {
+    return copied(at(to, bytes), at(from, bytes), bytes, queue, true);
+  }
+  Status wait(void* queue) override {
+    if (queue != nullptr) static_cast<Queue*>(queue)->drain();
+    return {};
+  }
+  Result<Room> room() const override {
+    const std::lock_guard lock(mutex_);
+    return Room{size_ - used_bytes_, size_};
+  }
+
+  // Where the memory under an address really is; null for null.
+  std::byte* at(const void* address, int64_t bytes = 1) {
+    if (address == nullptr) return nullptr;
+    const auto* a = static_cast<const std::byte*>(address);
+    if (a < addresses_ || a + bytes > addresses_ + size_) {
+      blame("an address of the host reaches the device");
+      return const_cast<std::byte*>(a);
+    }
+    return pages_ + (a - addresses_);
+  }
+  void blame(const char* what) {
+    const std::lock_guard lock(blame_mutex_);
+    if (wrong_.empty()) wrong_ = what;
+  }
+  std::string wrong() const {
+    const std::lock_guard lock(blame_mutex_);
+    return wrong_;
+  }
+  FakeDevice::Copies copies() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(copies_, {});
+  }
+  int64_t used_bytes() const {
+    const std::lock_guard lock(mutex_);
+    return used_bytes_;
+  }
+
+ private:
+  bool is_pinned(const void* host) const {
+    const auto* p = static_cast<const std::byte*>(host);
+    const std::lock_guard lock(mutex_);
+    auto after = pinned_.upper_bound(const_cast<std::byte*>(p));
+    return after != pinned_.begin() && p < std::prev(after)->first + std::prev(after)->second;
+  }
+  void count(int64_t in, int64_t out) {
+    const std::lock_guard lock(mutex_);
+    copies_.in += in > 0;
+    copies_.out += out > 0;
+    copies_.in_bytes += in;
+    copies_.out_bytes += out;
+  }
+  static Status copied(void* to, const void* from, int64_t bytes, void* queue, bool waits) {
+    const auto work = [=] { std::memcpy(to, from, static_cast<size_t>(bytes)); };
+    if (queue == nullptr) {
+      work();
+      return {};
+    }
+    static_cast<Queue*>(queue)->add(work);
+    if (!waits) static_cast<Queue*>(queue)->drain();
+    return {};
+  }
+
+  const Device where_;
+  const int64_t size_;
+  std::byte *addresses_ = nullptr, *pages_ = nullptr;
+  mutable std::mutex mutex_;
+  std::map<int64_t, int64_t> free_, used_;  // begin, bytes
+  int64_t used_bytes_ = 0;
+  std::map<std::byte*, int64_t> pinned_;
+  FakeDevice::Copies copies_;
+  mutable std::mutex blame_mutex_;
+  std::string wrong_;
+};
+
+namespace {
+
+class FakeArena final : public ArenaMemory {
+ public:
+  FakeArena(std::shared_ptr<FakeMemory> memory, DeviceBlock block)
+      : memory_(std::move(memory)), block_(std::move(block)) {}
+  ~FakeArena() override { queue_.drain(); }
+
+  std::byte* data() const override { return block_.data(); }
+  int64_t size_bytes() const override { return block_.bytes(); }
+  bool flag(const std::byte* at) const override {
+    queue_.drain();
+    return *memory_->at(at) != std::byte{0};
+  }
+  void fill_pattern() override {
+    std::byte* const begin = memory_->at(data());
+    for (int64_t i = 0; i < size_bytes(); ++i) begin[i] = pattern(i);
+  }
+  int64_t touched_bytes() const override {
+    const std::byte* const begin = memory_->at(data());
+    for (int64_t i = size_bytes(); i > 0; --i)
+      if (begin[i - 1] != pattern(i - 1)) return rounded(i);
+    return 0;
+  }
+  void* queue() const override { return &queue_; }
+  void* fault() const override { return &queue_; }
+  void start_clock() override {
+    queue_.drain();
+    begin_ = Clock::now();
+  }
+  int64_t stop_clock() override {
+    queue_.drain();
+    return std::chrono::nanoseconds(Clock::now() - begin_).count();
+  }
+  std::optional<QueuedFault> finish() override {
+    queue_.drain();
+    if (!queue_.failed) return {};
+    return std::exchange(queue_.failed, {})->queued;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static std::byte pattern(int64_t i) {
+    return static_cast<std::byte>((static_cast<uint64_t>(i) + 1) * 0x9e3779b97f4a7c15u >> 56);
+  }
+  const std::shared_ptr<FakeMemory> memory_;
+  const DeviceBlock block_;
+  mutable Queue queue_;
+  Clock::time_point begin_;
+};
+
+std::vector<void*> found(FakeMemory& memory, void* const* addresses, size_t count) {
+  std::vector<void*> out;
+  for (size_t k = 0; k < count; ++k) out.push_back(memory.at(addresses[k]));
+  return out;
+}
+
+class FakeKernel final : public KernelFunction {
+ public:
+  FakeKernel(std::shared_ptr<FakeMemory> memory, std::unique_ptr<const KernelFunction> kernel,
+             size_t buffers, size_t scalars)
+      : memory_(std::move(memory)), kernel_(std::move(kernel)), buffers_(buffers),
+        scalars_(scalars) {}
+
+  std::optional<Fault> call(void* const* buffers, const int64_t* scalars,
+                            const RunContext& context) const override {
+    auto* const queue = static_cast<Queue*>(context.queue);
+    queue->add([this, queue, own = found(*memory_, buffers, buffers_),
+                numbers = std::vector<int64_t>(scalars, scalars + scalars_), context] {
+      if (queue->failed) return;
+      if (const auto fault = kernel_->call(own.data(), numbers.data(), context)) {
+        const std::lock_guard lock(mutex_);
+        last_ = *fault;
+        queue->failed = {{context.thunk, 0, fault->index, fault->bound}, *fault};
+      }
+    });
+    return std::nullopt;
+  }
+  Fault fault_of(const QueuedFault& /*failed*/) const override {
+    const std::lock_guard lock(mutex_);
+    return last_;
+  }
+
+ private:
+  const std::shared_ptr<FakeMemory> memory_;
+  const std::unique_ptr<const KernelFunction> kernel_;
+  const size_t buffers_, scalars_;
+  mutable std::mutex mutex_;
+  mutable Fault last_;
+};
+
+class FakeLibrary final : public LibraryFunction {
+ public:
+  FakeLibrary(std::shared_ptr<FakeMemory> memory, LibraryFunctionPtr function)
+      : memory_(std::move(memory)), function_(std::move(function)) {}
+  int64_t scratch_bytes() const override { return function_->scratch_bytes(); }
+  void call(void* const* operands, void* scratch, const RunContext& context) const override {
+    static_cast<Queue*>(context.queue)
+        ->add([this, own = found(*memory_, operands, max_library_operands),
+               scratch = memory_->at(scratch),
+               context] { function_->call(own.data(), scratch, context); });
+  }
+
+ private:
+  const std::shared_ptr<FakeMemory> memory_;
+  const LibraryFunctionPtr function_;
+};
+
+class FakeBackend final : public Backend {
+ public:
+  FakeBackend(std::shared_ptr<Backend> cpu, std::shared_ptr<FakeMemory> memory)
+      : Backend(cpu->target()), cpu_(std::move(cpu)), memory_(std::move(memory)) {}
+
+  FuseCosts fuse_costs() const override { return cpu_->fuse_costs(); }
+  Result<LibraryFunctionPtr> library(const LibrarySpec& spec) override {
+    CLEAVE_TRY(LibraryFunctionPtr function, cpu_->library(spec));
+    return LibraryFunctionPtr(std::make_shared<FakeLibrary>(memory_, std::move(function)));
+  }
+  Result<std::vector<loop::Kernel>> schedule(
+      const std::vector<loop::Kernel>& kernels) const override {
+    return cpu_->schedule(kernels);
+  }
+  bool interprets() const override { return cpu_->interprets(); }
+  Result<EmittedCode> emit(const LoweredProgram& program,
+                           const schedule::SharedKernels& functions) const override {
+    return cpu_->emit(program, functions);
+  }
+  Result<std::string> identity(cache::Store* cache) override {
+    CLEAVE_TRY(const std::string cpu, cpu_->identity(cache));
+    return "fake\n" + cpu;
+  }
+  Result<BuiltCode> build(const LoweredProgram& program, const EmittedCode& code,
+                          Executor& executor, cache::Store* cache) override {
+    CLEAVE_TRY(BuiltCode out, cpu_->build(program, code, executor, cache));
+    for (size_t k = 0; k < out.kernels.size(); ++k) {
+      size_t buffers = 0, scalars = 0;
+      for (const Thunk& thunk : program.thunks)
+        if (auto* call = std::get_if<KernelCall>(&thunk.work); call && call->kernel == k) {
+          buffers = call->storages.size();
+          scalars = call->scalars.size();
+        }
+      out.kernels[k] =
+          std::make_unique<FakeKernel>(memory_, std::move(out.kernels[k]), buffers, scalars);
+    }
+    return out;
+  }
+  Status check_runs_here() const override { return cpu_->check_runs_here(); }
+  Result<std::unique_ptr<ArenaMemory>> make_arena(int64_t bytes) const override {
+    CLEAVE_TRY(DeviceBlock block, DeviceBlock::make(memory_, bytes));
+    return std::unique_ptr<ArenaMemory>(std::make_unique<FakeArena>(memory_, std::move(block)));
+  }
+  Device device() const override { return memory_->device(); }
+  std::shared_ptr<DeviceMemory> device_memory() const override { return memory_; }
+
+ private:
+  const std::shared_ptr<Backend> cpu_;
+  const std::shared_ptr<FakeMemory> memory_;
+};
+
+}  // namespace
+
+FakeDevice::FakeDevice(int64_t bytes, Device where, CompilerChoice compiler)
+    : memory(std::make_shared<FakeMemory>(bytes, where)), backend(other_backend(compiler)) {}
+
+std::shared_ptr<Backend> FakeDevice::other_backend(CompilerChoice compiler) const {
+  return std::make_shared<FakeBackend>(make_backend(Target::here(), found_compiler(compiler)),
+                                       memory);
+}
+
+FakeDevice::Copies FakeDevice::copies() { return memory->copies(); }
+int64_t FakeDevice::used_bytes() const { return memory->used_bytes(); }
+std::string FakeDevice::wrong() const { return memory->wrong(); }
+
+}  // namespace cleave::test

@@ -1,0 +1,40 @@
+// A device that isn't there, for tests: the CPU's backend, with memory of its own and a queue.
+//
+//   FakeDevice device;
+//   train_step(model, loss, optimizer, inputs, {.compile = {.backend = device.backend}});
+//   EXPECT_EQ(device.wrong(), "");
+//
+// Its addresses are those of pages that nobody may touch: a host that reads one dies. Calls and
+// copies wait on their queue until somebody waits for it, and find the memory under such an address
+// by its distance to the pages where it really is. A pointer of the host that reaches a call is
+// told by wrong(). New memory holds a pattern. Between a failed check and the end of its run
+// kernels do nothing, as on a device. Thread-safe.
+#pragma once
+#include "backend/backend.h"
+#include "cleave/compiler_choice.h"
+
+namespace cleave::test {
+
+class FakeMemory;
+
+struct FakeDevice {
+  explicit FakeDevice(int64_t bytes = 64 << 20, Device where = Device::cuda(0),
+                      CompilerChoice compiler = CompilerChoice::automatic);
+
+  // Since the last call.
+  struct Copies {
+    int64_t in = 0, out = 0;              // how many
+    int64_t in_bytes = 0, out_bytes = 0;  // how much
+  };
+  Copies copies();
+  int64_t used_bytes() const;
+  // The first thing that no device would do; empty: there was none.
+  std::string wrong() const;
+
+  std::shared_ptr<FakeMemory> memory;
+  std::shared_ptr<Backend> backend;
+  // Another one for the same device.
+  std::shared_ptr<Backend> other_backend(CompilerChoice = CompilerChoice::automatic) const;
+};
+
+}  // namespace cleave::test
