@@ -207,10 +207,19 @@ Result<std::vector<loop::Kernel>> kernels_of_seed(const OpRegistry& ops, uint64_
   CLEAVE_TRY(const bool is_cast, cast_some(r, ops, seed));
   (void)is_cast;
   if (seed % 2 == 0) { CLEAVE_TRY(r, with_gradients(r, ops, seed)); }
-  // Three of four as they are fused for a GPU.
+  // Three of four as they are fused for a GPU, where NVRTC is: what stands in for libraries there is
+  // compiled as soon as a program is planned.
   CompileOptions options{.compiler = CompilerChoice::none};
-  if (seed % 4 != 0) options.target = Target::named("sm_90");
-  return scheduled_kernels(r.g, ops, StageOptions{options}, backend_for(options));
+  const auto kernels = [&] {
+    return scheduled_kernels(r.g, ops, StageOptions{options}, backend_for(options));
+  };
+  if (seed % 4 != 0) {
+    options.target = Target::named("sm_90");
+    auto for_gpu = kernels();
+    if (for_gpu.ok() || for_gpu.failure().kind != ErrorKind::unsupported) return for_gpu;
+    options.target = Target::here();
+  }
+  return kernels();
 }
 
 Result<ThreadsVerdict> check_threads(const OpRegistry& ops, uint64_t seed) {
