@@ -207,8 +207,8 @@ Result<std::vector<loop::Kernel>> kernels_of_seed(const OpRegistry& ops, uint64_
   CLEAVE_TRY(const bool is_cast, cast_some(r, ops, seed));
   (void)is_cast;
   if (seed % 2 == 0) { CLEAVE_TRY(r, with_gradients(r, ops, seed)); }
-  // Three of four as they are fused for a GPU, where NVRTC is: what stands in for libraries there is
-  // compiled as soon as a program is planned.
+  // Three of four as they are fused for a GPU, where NVRTC is: what stands in for libraries there
+  // is compiled as soon as a program is planned.
   CompileOptions options{.compiler = CompilerChoice::none};
   const auto kernels = [&] {
     return scheduled_kernels(r.g, ops, StageOptions{options}, backend_for(options));
