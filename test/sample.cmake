@@ -14,7 +14,7 @@
 file(GLOB sample_sources CONFIGURE_DEPENDS sample/*.cpp)
 file(GLOB_RECURSE threshold_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp
      ${PROJECT_SOURCE_DIR}/src/*.h)
-list(FILTER threshold_sources INCLUDE REGEX "/src/(schedule|lower|loop|emit|backend|runtime|compile|op|pass|cut)/")
+list(FILTER threshold_sources INCLUDE REGEX "/src/(schedule|lower|loop|simt|emit|backend|runtime|compile|op|pass|cut)/")
 list(SORT threshold_sources)
 cleave_generated(thresholds thresholds ${threshold_sources})
 add_library(cleave_test_samples STATIC EXCLUDE_FROM_ALL ${sample_sources} ${thresholds})

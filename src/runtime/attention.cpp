@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "library/check_attention.h"
 #include "runtime/lane_count.h"
 #include "runtime/run_lanes.h"
 
@@ -21,14 +22,7 @@ Status check(const AttentionSpec& s, const AttentionKernel& kernel) {
   if (kernel.forward == nullptr)
     return unsupported("attention: {} is not covered (src/runtime/attention_block.h)",
                        name_of(s.dtype));
-  const bool sizes = s.batch >= 0 && s.heads >= 0 && s.rows >= 0 && s.columns >= 0 &&
-                     s.width >= 0 && s.value_width >= 0;
-  const bool groups = s.key_group > 0 && s.value_group > 0 && s.heads % s.key_group == 0 &&
-                      s.heads % s.value_group == 0;
-  if (!sizes || !groups || (s.sum_rows != 0 && s.sum_rows < s.rows))
-    return bug("attention: [{}, {}, {}, {}, {}, {}] in groups of {} and {}", s.batch, s.heads,
-               s.rows, s.columns, s.width, s.value_width, s.key_group, s.value_group);
-  return {};
+  return check_sizes(s);
 }
 
 // A model of a core with two multiply-add units: `pairs` pairs of products (scores, and sums

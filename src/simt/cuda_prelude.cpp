@@ -3,19 +3,13 @@
 // 2 ulp without fast math.
 #include "simt/cuda_prelude.h"
 
-#include <cctype>
-#include <unordered_set>
 #include <vector>
 
 #include "emit/c_source.h"
+#include "emit/used_text.h"
 
 namespace cleave::simt {
 namespace {
-
-// A definition precedes its uses.
-struct Item {
-  std::string_view name, text;
-};
 
 constexpr std::string_view types = R"(typedef signed char int8_t;
 typedef unsigned char uint8_t;
@@ -30,7 +24,8 @@ typedef unsigned long long uint64_t;
 
 #define CLEAVE_CUDA_ONE(name, cuda) \
   {#name "_f32", "INLINE float " #name "_f32(float x) { return " #cuda "(x); }\n"},
-constexpr Item items[] = {
+// A definition precedes its uses.
+constexpr emit::Definition items[] = {
     CLEAVE_CUDA_ONE(exp, expf) CLEAVE_CUDA_ONE(exp2, exp2f) CLEAVE_CUDA_ONE(expm1, expm1f)
         CLEAVE_CUDA_ONE(log, logf) CLEAVE_CUDA_ONE(log2, log2f) CLEAVE_CUDA_ONE(log1p, log1pf)
             CLEAVE_CUDA_ONE(tanh, tanhf) CLEAVE_CUDA_ONE(erf, erff) CLEAVE_CUDA_ONE(sin, sinf)
@@ -129,33 +124,12 @@ constexpr std::string_view shared[] = {
     "floordiv_i32", "floormod_i32", "pow_i32",      "shl_i32",      "shr_i32",
     "f32_to_i64",   "f32_to_i32",   "f64_to_i64",   "f64_to_i32",   "philox"};
 
-void add_words(std::string_view text, std::unordered_set<std::string_view>& to) {
-  const auto in_word = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-  };
-  for (size_t at = 0; at < text.size();) {
-    size_t end = at;
-    while (end < text.size() && in_word(text[end])) ++end;
-    if (end > at) to.insert(text.substr(at, end - at));
-    at = end + 1;
-  }
-}
-
 }  // namespace
 
 std::string cuda_prelude_for(const std::string& kernels) {
-  std::vector<Item> all(std::begin(items), std::end(items));
+  std::vector<emit::Definition> all(std::begin(items), std::end(items));
   for (const std::string_view name : shared) all.push_back({name, emit::c_function(name)});
-  std::unordered_set<std::string_view> wanted;
-  add_words(kernels, wanted);
-  std::vector<bool> used(all.size());
-  for (size_t i = all.size(); i-- > 0;) {
-    used[i] = wanted.contains(all[i].name);
-    if (used[i]) add_words(all[i].text, wanted);
-  }
-  std::string out(types);
-  for (size_t i = 0; i < all.size(); ++i)
-    if (used[i]) (out += all[i].text) += all[i].text.ends_with('\n') ? "" : "\n";
+  std::string out = std::string(types) + emit::used_text(all, kernels);
   constexpr std::string_view of_gcc = "#pragma GCC unroll";
   for (size_t at; (at = out.find(of_gcc)) != std::string::npos;)
     out.replace(at, of_gcc.size(), "#pragma unroll");

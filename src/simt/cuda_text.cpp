@@ -88,7 +88,10 @@ class TextWriter {
       if (is_float)
         line(fmt::format("const float {0} = bits_f32((uint32_t){0}_bits);", scalar.name));
     }
-    if (obeys_faults_ || out_.checks.size() > checks) line("if (*fault) return;");
+    // Of threads that wait for each other none goes on alone.
+    if (obeys_faults_ || out_.checks.size() > checks)
+      line(waits(phase.body) ? "if (__syncthreads_or(*fault != 0)) return;"
+                             : "if (*fault) return;");
     line(fmt::format("const {0} {1} = blockIdx.x, {2} = threadIdx.x;",
                      emit::c_type(phase.block.type()), phase.block->name(), phase.thread->name()));
     out_.text += fmt::format(
@@ -97,6 +100,13 @@ class TextWriter {
         "{{\n{}{}}}\n",
         phase.threads, symbol, arguments, text_.take(), body);
     out_.phases.push_back({symbol, phase.blocks, std::move(launch)});
+  }
+  static bool waits(const Block& b) {
+    return std::ranges::any_of(b, [](const Stmt& s) {
+      if (auto* f = std::get_if<For>(&s.node)) return waits(f->body);
+      if (auto* i = std::get_if<If>(&s.node)) return waits(i->then) || waits(i->otherwise);
+      return std::holds_alternative<Barrier>(s.node) || std::holds_alternative<Exchange>(s.node);
+    });
   }
   static int64_t aligned(const Buffer& b) {
     return (std::max<int64_t>(b.elements, 1) * size_of(b.dtype) + 15) / 16 * 16;

@@ -18,12 +18,6 @@ namespace cleave::simt {
 using loop::Fold;
 using loop::Op;
 
-namespace {
-
-constexpr int64_t block_rows = 16;  // that a thread folds in their type
-
-}  // namespace
-
 // Calls `body` for the columns of a thread, whether they are there or not.
 void PhaseWriter::for_each_column(const Elements& columns, Block& out,
                                   const std::function<void(const Expr& k, Block&)>& body) {
@@ -81,85 +75,79 @@ void PhaseWriter::columns(const loop::For& f, Block& out) {
   arrays_.clear();
 }
 
+// Block by block, as one thread would: each adds up a block of rows in their type, and all add what
+// the blocks have, in order.
 void PhaseWriter::columns_fold(const loop::Reduce& r, const Elements& columns, const Expr& split,
                                int splits, const Expr& first, Block& out) {
   const loop::Loop& l = r.loops[0];
-  const Expr extent = expr(l.extent);
+  const Expr extent = expr(l.extent), rows(column_block(r));
   const int64_t width = columns.chunk;
   std::vector<int64_t> sums, totals;  // arrays
   for (const Fold& f : r.folds) {
-    totals.push_back(add_buffer(f.var->name() + "_total", total_type(f), width, Space::thread));
-    const bool is_wide = total_type(f) != f.var.type();
-    sums.push_back(is_wide ? add_buffer(f.var->name() + "_sum", f.var.type(), width, Space::thread)
-                           : totals.back());
+    const auto array = [&](const char* what, DType type) {
+      return add_buffer(f.var->name() + what, type, width, Space::thread);
+    };
+    sums.push_back(array("_sum", f.var.type()));
+    totals.push_back(array("_total", total_type(f)));
   }
-  const auto clear = [&](const std::vector<int64_t>& arrays, Block& to, bool is_total) {
-    for_each_column(columns, to, [&](const Expr& k, Block& body) {
-      for (size_t i = 0; i < arrays.size(); ++i) {
-        const DType type = to_.buffers[static_cast<size_t>(arrays[i])].dtype;
-        if (is_total || arrays[i] != totals[i])
-          body.push_back({Store{arrays[i], k, identity_of(r.folds[i].op, type)}});
-      }
+  const auto type_of = [&](int64_t array) { return to_.buffers[static_cast<size_t>(array)].dtype; };
+  const auto set = [&](const std::vector<int64_t>& to, Block& at,
+                       const std::function<Expr(size_t fold, const Expr& k)>& value) {
+    for_each_column(columns, at, [&](const Expr& k, Block& body) {
+      for (size_t i = 0; i < to.size(); ++i) body.push_back({Store{to[i], k, value(i, k)}});
     });
   };
-  const auto of = [&](int64_t array, const Expr& k) {
-    return load(array, to_.buffers[static_cast<size_t>(array)].dtype, k);
+  const auto identities = [&](const std::vector<int64_t>& of) {
+    return [&](size_t i, const Expr&) { return identity_of(r.folds[i].op, type_of(of[i])); };
   };
-  clear(totals, out, true);
+  set(totals, out, identities(totals));
   const auto most = ranges_.most(extent);
   const auto range = most ? std::optional(Range{0, std::max<int64_t>(*most - 1, 0)}) : std::nullopt;
-  const Expr begin = fresh("begin");
-  ranges_.set(begin, range), ranges_.set(l.var, range);
-  For blocks{.var = begin, .begin = split, .end = extent, .step = splits * block_rows, .body = {}};
-  clear(sums, blocks.body, false);
-  For rows{.var = l.var,
-           .begin = begin,
-           .end = binary(Op::min, begin + Expr(splits * block_rows), extent),
-           .step = splits,
-           .body = {},
-           .unrolled = 4};
+  const Expr base = fresh("base"), begin = fresh("begin");
+  ranges_.set(base, range), ranges_.set(l.var, range);
+  For round{
+      .var = base, .begin = Expr(0), .end = extent, .step = splits * column_block(r), .body = {}};
+  let(begin, base + split * rows, round.body);
+  set(sums, round.body, identities(sums));
+  For block{.var = l.var,
+            .begin = begin,
+            .end = binary(Op::min, begin + rows, extent),
+            .body = {},
+            .unrolled = 8};
   Elements row = columns;
   row.body = &r.body, row.folds = &r.folds, row.sum_buffers = sums;
-  chunk_at(row, first, rows.body);
-  blocks.body.push_back({std::move(rows)});
-  for_each_column(columns, blocks.body, [&](const Expr& k, Block& body) {
-    for (size_t i = 0; i < sums.size(); ++i)
-      if (sums[i] != totals[i])
-        body.push_back({Store{totals[i], k,
-                              combined(r.folds[i].op, of(totals[i], k),
-                                       cast(of(sums[i], k), total_type(r.folds[i])))}});
-  });
-  out.push_back({std::move(blocks)});
-
+  chunk_at(row, first, block.body);
+  round.body.push_back({std::move(block)});
+  std::vector<int64_t> shared;
+  const Expr lanes(loop::column_lanes);
+  const Expr own = team_number_ * Expr(splits * loop::column_lanes) + first;
   if (splits > 1) {
-    const Expr lanes(loop::column_lanes);
-    std::vector<int64_t> shared;
-    for (size_t i = 0; i < totals.size(); ++i)
-      shared.push_back(scratch(i, total_type(r.folds[i]), loop::column_lanes * most_column_splits));
-    barrier(out);  // others may read the last sums
-    for_each_column(columns, out, [&](const Expr& k, Block& body) {
-      for (size_t i = 0; i < totals.size(); ++i)
-        body.push_back({Store{shared[i], split * lanes + first + k, of(totals[i], k)}});
+    for (size_t i = 0; i < sums.size(); ++i)
+      shared.push_back(scratch(i, type_of(sums[i]), loop::column_lanes * splits * int64_t{teams_}));
+    barrier(round.body);  // others may read those of the round before
+    for_each_column(columns, round.body, [&](const Expr& k, Block& body) {
+      for (size_t i = 0; i < sums.size(); ++i)
+        body.push_back(
+            {Store{shared[i], own + split * lanes + k, load(sums[i], type_of(sums[i]), k)}});
     });
-    barrier(out);
-    for_each_column(columns, out, [&](const Expr& k, Block& body) {
-      for (size_t i = 0; i < totals.size(); ++i) {
-        Expr all = of(shared[i], first + k);
-        for (int s = 1; s < splits; ++s)
-          all =
-              combined(r.folds[i].op, all, of(shared[i], first + k + Expr(s * loop::column_lanes)));
-        body.push_back({Store{totals[i], k, all}});
-      }
-    });
+    barrier(round.body);
   }
+  set(totals, round.body, [&](size_t i, const Expr& k) {
+    Expr all = load(totals[i], type_of(totals[i]), k);
+    for (int s = 0; s < splits; ++s) {
+      const Expr at = splits > 1 ? own + Expr(s * loop::column_lanes) + k : k;
+      all = combined(
+          r.folds[i].op, all,
+          cast(load(splits > 1 ? shared[i] : sums[i], type_of(sums[i]), at), type_of(totals[i])));
+    }
+    return all;
+  });
+  out.push_back({std::move(round)});
   // The results, in their type.
-  for (size_t i = 0; i < totals.size(); ++i) {
-    if (sums[i] != totals[i])
-      for_each_column(columns, out, [&](const Expr& k, Block& body) {
-        body.push_back({Store{sums[i], k, cast(of(totals[i], k), r.folds[i].var.type())}});
-      });
-    arrays_[r.folds[i].var->id()] = sums[i];
-  }
+  set(sums, out, [&](size_t i, const Expr& k) {
+    return cast(load(totals[i], type_of(totals[i]), k), type_of(sums[i]));
+  });
+  for (size_t i = 0; i < sums.size(); ++i) arrays_[r.folds[i].var->id()] = sums[i];
 }
 
 }  // namespace cleave::simt

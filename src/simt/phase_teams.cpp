@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "simt/fold_values.h"
-
 #include "simt/phase_writer.h"
 #include "simt/team.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "loop/sum_blocks.h"
 #include "simt/hazards.h"
 #include "simt/ranges.h"
 
@@ -31,8 +32,7 @@ bool any_inside(const loop::Block& block, const F& test) {
   });
 }
 
-constexpr int64_t long_column = 32, longest_column = 512;
-constexpr int few_splits = 8;
+constexpr int most_splits = 8;
 
 // Lets and Stores alone.
 bool is_plain(const loop::Block& body) {
@@ -60,12 +60,20 @@ int column_width(const loop::For& f, const loop::Kernel& kernel) {
   return 4;
 }
 
+int64_t column_block(const loop::Reduce& r) {
+  if (r.blocks) return r.blocks->iterations;
+  const int64_t n = most_elements(r.loops);  // in one block, or of any where none rounds
+  return n > 0 ? n : loop::column_terms.block;
+}
+
 int column_splits(const loop::For& f) {
-  int64_t longest = 0;
+  int64_t blocks = 1;
   for (const loop::Stmt& s : f.body)
-    if (auto* r = std::get_if<loop::Reduce>(&s.node))
-      longest = std::max(longest, most_elements(r->loops));
-  return longest < long_column ? 1 : longest < longest_column ? few_splits : most_column_splits;
+    if (auto* r = std::get_if<loop::Reduce>(&s.node)) {
+      const int64_t n = most_elements(r->loops), rows = column_block(*r);
+      blocks = std::max(blocks, n > 0 ? (n + rows - 1) / rows : int64_t{most_splits});
+    }
+  return power_of_two(blocks, most_splits);
 }
 
 int column_threads(const loop::For& f, const loop::Kernel& kernel) {

@@ -15,7 +15,6 @@
 
 namespace cleave::simt {
 
-constexpr int most_column_splits = 16;
 constexpr int64_t fold_chunk = 8;  // neighbours that one thread folds
 
 // For a fold of at most n elements.
@@ -33,7 +32,9 @@ bool is_spread(const loop::For& f);
 // A loop over columns with folds: a thread takes several columns, and shares their rows with others
 // (phase_columns.cpp).
 int column_width(const loop::For& f, const loop::Kernel& kernel);
-// How many threads share the rows of a fold, by their number alone.
+// Rows of a column that a thread folds in their type (loop/sum_blocks.h).
+int64_t column_block(const loop::Reduce& r);
+// How many threads share the blocks of a column's folds.
 int column_splits(const loop::For& f);
 // Of a team; 0: the loop is shared out as any other.
 int column_threads(const loop::For& f, const loop::Kernel& kernel);

@@ -211,15 +211,16 @@ TEST(Interface, a_library_that_is_unloaded_leaves_no_memory) {
     const struct mallinfo2 info = mallinfo2();
     return info.uordblks + info.hblkhd;
   };
-  // A leak grows in each round; what the system keeps once for threads that end meanwhile doesn't.
-  constexpr int rounds = 6;
+  // What leaks grows round by round, once the allocator's stock of small blocks is used up; what
+  // the system keeps for threads that end meanwhile grows in one or two.
+  constexpr int rounds = 24;
   int grew = 0;
   size_t held = held_after_use();
   for (int i = 0; i < rounds; ++i) {
     const size_t before = std::exchange(held, held_after_use());
     grew += held > before;
   }
-  EXPECT_LT(grew, rounds) << held << " bytes at the end";
+  EXPECT_LT(grew, rounds / 2) << held << " bytes at the end";
 }
 
 Operator with_c_text() {

@@ -9,6 +9,7 @@
 
 #include "exec/executable.h"
 #include "ir/strides.h"
+#include "test/exec/step_text.h"
 #include "test/random_inputs.h"
 #include "test/sample/fake_device.h"
 
@@ -18,6 +19,7 @@ namespace {
 using test::core;
 using test::FakeDevice;
 using test::parsed;
+using test::step_text;
 
 std::shared_ptr<const CompiledProgram> compiled(const std::string& text,
                                                 std::shared_ptr<Backend> backend = nullptr,
@@ -32,15 +34,6 @@ std::shared_ptr<const CompiledProgram> compiled(const std::string& text,
 std::unique_ptr<Instance> instance(std::shared_ptr<const CompiledProgram> p) {
   return value_or_throw(Instance::make(std::move(p), make_thread_pool(2)));
 }
-
-constexpr const char* step_text =
-    R"(graph @main(%w: param f32[300,40], %i: input i64[5], %lr: input f32[]) {
-  %e = embedding(%w, %i)
-  %s = sum(%e; dim=[0])
-  %g = mul(%s, %lr)
-  %w_next = sub(%w, %g)
-  return %s, %w_next -> %w
-})";
 
 struct Step {
   std::vector<float> w = std::vector<float>(300 * 40, 1.0f);

@@ -9,6 +9,7 @@
 
 #include "exec/executable.h"
 #include "runtime/compiler.h"
+#include "test/exec/step_text.h"
 #include "test/random_inputs.h"
 #include "test/targets.h"
 
@@ -17,6 +18,7 @@ namespace {
 
 using test::core;
 using test::parsed;
+using test::step_text;
 
 std::shared_ptr<const CompiledProgram> compiled(const std::string& text, int threads = 2,
                                                 CompilerChoice kind = CompilerChoice::automatic,
@@ -31,15 +33,6 @@ std::shared_ptr<const CompiledProgram> compiled(const std::string& text, int thr
 std::unique_ptr<Instance> instance(std::shared_ptr<const CompiledProgram> p, int threads = 2) {
   return value_or_throw(Instance::make(std::move(p), make_thread_pool(threads)));
 }
-
-constexpr const char* step_text =
-    R"(graph @main(%w: param f32[300,40], %i: input i64[5], %lr: input f32[]) {
-  %e = embedding(%w, %i)
-  %s = sum(%e; dim=[0])
-  %g = mul(%s, %lr)
-  %w_next = sub(%w, %g)
-  return %s, %w_next -> %w
-})";
 
 TEST(Instance, UpdatesWriteThePlaceholdersMemoryWithoutACopy) {
   auto p = compiled(step_text);

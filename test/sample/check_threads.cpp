@@ -116,8 +116,9 @@ bool has_sum(const loop::Block& block) {
     if (auto* f = std::get_if<loop::For>(&s.node)) return has_sum(f->body);
     if (auto* i = std::get_if<loop::If>(&s.node)) return has_sum(i->then);
     auto* r = std::get_if<loop::Reduce>(&s.node);
-    return r && std::ranges::any_of(
-                    r->folds, [](const loop::Fold& f) { return loop::rounds(f.op, f.var.type()); });
+    return r && !r->ordered && std::ranges::any_of(r->folds, [](const loop::Fold& f) {
+             return loop::rounds(f.op, f.var.type());
+           });
   });
 }
 

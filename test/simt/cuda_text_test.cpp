@@ -99,6 +99,12 @@ TEST(CudaText, after_a_check_that_failed) {
                         "*fault)"
                         " return;"));
   EXPECT_TRUE(text_has(cuda_of(without, true), "if (*fault) return;"));
+  // All threads of a block go on, or none.
+  EXPECT_TRUE(text_has(cuda_of("kernel %y(%x: f32[600] read, %y: f32[1] write) {\n"
+                               "  fold over r in 600 {\n    s = sum of %x[r]\n  }\n"
+                               "  %y[0] = s\n}\n",
+                               true),
+                       "if (__syncthreads_or(*fault != 0)) return;"));
   EXPECT_TRUE(text_has(cuda_of("kernel %y(%y: f32[1] write, n: scalar) {\n  check lt(n, 3) "
                                "\"n\"\n  %y[0] = 1.0\n}\n"),
                        "if (*fault) return;"));

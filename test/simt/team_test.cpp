@@ -90,19 +90,20 @@ TEST(Team, loops_that_hold_longer_ones_are_not_shared_out) {
 }
 
 TEST(Team, columns_with_long_folds_are_split) {
-  EXPECT_EQ(splits_of("31"), 1);
-  EXPECT_EQ(splits_of("32"), 8);
-  EXPECT_EQ(splits_of("511"), 8);
-  EXPECT_EQ(splits_of("512"), 16);
+  EXPECT_EQ(splits_of("16"), 1);
+  EXPECT_EQ(splits_of("17"), 2);
+  EXPECT_EQ(splits_of("32"), 2);
+  EXPECT_EQ(splits_of("33"), 4);
+  EXPECT_EQ(splits_of("512"), 8);
   EXPECT_EQ(splits_of("min(%n[p], 300)"), 8);
 }
 
 // A thread takes four columns of f32.
 TEST(Team, of_columns) {
-  EXPECT_EQ(team_of(columns_of("31")), 16);
-  EXPECT_EQ(team_of(columns_of("32")), 128);
-  EXPECT_EQ(team_of(columns_of("512")), 256);
-  EXPECT_EQ(threads_of(columns_of("32")), 128);
+  EXPECT_EQ(team_of(columns_of("16")), 16);
+  EXPECT_EQ(team_of(columns_of("32")), 32);
+  EXPECT_EQ(team_of(columns_of("512")), 128);
+  EXPECT_EQ(threads_of(columns_of("32")), 32);
   const std::string halves =
       "kernel %y(%h: bf16[640] read, %y: f32[64] write) {\n  for p in 1 parallel {\n"
       "    for c in 64 lanes {\n      fold over r in 10 {\n        s = sum of %h[r*64 + c]\n      "

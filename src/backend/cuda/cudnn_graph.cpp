@@ -145,31 +145,25 @@ int64_t CudnnGraph::matmul(int64_t a, int64_t b, int64_t to) {
 
 int64_t CudnnGraph::pointwise(CudnnPointwise mode, std::vector<int64_t> from, int64_t to,
                               CudnnType computed_in) {
+  return pointwise_of(mode, from, to, computed_in, std::nullopt);
+}
+
+int64_t CudnnGraph::index(int64_t like, int64_t dim, int64_t to) {
+  return pointwise_of(CudnnPointwise::index, {like}, to, CudnnType::f32, dim);
+}
+
+int64_t CudnnGraph::pointwise_of(CudnnPointwise mode, const std::vector<int64_t>& from, int64_t to,
+                                 CudnnType computed_in, std::optional<int64_t> axis) {
   const CudnnDescriptor how = made(pointwise_kind), at = made(pointwise_operation);
   set(how, pointwise_mode, CudnnHolds::pointwise, 1, &mode);
   set(how, pointwise_precision, CudnnHolds::data_type, 1, &computed_in);
+  if (axis) set(how, pointwise_axis, CudnnHolds::i64, 1, &*axis);
   finalize(how, "a pointwise description");
   constexpr int positions[] = {pointwise_x, pointwise_b, pointwise_t};
   set(at, pointwise_descriptor, CudnnHolds::descriptor, 1, &how);
   for (size_t i = 0; i < from.size(); ++i) set_tensor(at, positions[i], from[i]);
   set_tensor(at, pointwise_y, to);
   finalize(at, "a pointwise operation");
-  operations_.push_back(at);
-  return to;
-}
-
-int64_t CudnnGraph::index(int64_t like, int64_t dim, int64_t to) {
-  const CudnnDescriptor how = made(pointwise_kind), at = made(pointwise_operation);
-  const CudnnPointwise mode = CudnnPointwise::index;
-  const CudnnType type = CudnnType::f32;
-  set(how, pointwise_mode, CudnnHolds::pointwise, 1, &mode);
-  set(how, pointwise_precision, CudnnHolds::data_type, 1, &type);
-  set(how, pointwise_axis, CudnnHolds::i64, 1, &dim);
-  finalize(how, "an index's description");
-  set(at, pointwise_descriptor, CudnnHolds::descriptor, 1, &how);
-  set_tensor(at, pointwise_x, like);
-  set_tensor(at, pointwise_y, to);
-  finalize(at, "an index");
   operations_.push_back(at);
   return to;
 }

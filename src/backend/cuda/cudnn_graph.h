@@ -13,6 +13,7 @@
 #include <array>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -99,6 +100,8 @@ class CudnnGraph {
   void finalize(CudnnDescriptor at, const char* what);
   int64_t add_tensor(CudnnType type, const Sizes4& sizes, const Sizes4& strides, bool is_inner,
                      bool is_number);
+  int64_t pointwise_of(CudnnPointwise mode, const std::vector<int64_t>& from, int64_t to,
+                       CudnnType computed_in, std::optional<int64_t> axis);
   void set_tensor(CudnnDescriptor at, int attribute, int64_t tensor);
   void fail(CudnnStatus status, const char* what);
 

@@ -3,6 +3,7 @@
 #include "backend/cuda/cudnn_attention.h"
 #include "backend/cuda/cudnn_function.h"
 #include "backend/cuda/plain_attention.h"
+#include "library/check_attention.h"
 
 namespace cleave::cuda {
 namespace {
@@ -11,14 +12,7 @@ Status check(const AttentionSpec& s) {
   if (s.dtype != DType::f32 && s.dtype != DType::bf16 && s.dtype != DType::f16)
     return unsupported("attention: {} is not covered (src/backend/cuda/library_attention.h)",
                        name_of(s.dtype));
-  const bool sizes = s.batch >= 0 && s.heads >= 0 && s.rows >= 0 && s.columns >= 0 &&
-                     s.width >= 0 && s.value_width >= 0;
-  const bool groups = s.key_group > 0 && s.value_group > 0 && s.heads % s.key_group == 0 &&
-                      s.heads % s.value_group == 0;
-  if (!sizes || !groups || (s.sum_rows != 0 && s.sum_rows < s.rows))
-    return bug("attention: [{}, {}, {}, {}, {}, {}] in groups of {} and {}", s.batch, s.heads,
-               s.rows, s.columns, s.width, s.value_width, s.key_group, s.value_group);
-  return {};
+  return check_sizes(s);
 }
 
 }  // namespace
