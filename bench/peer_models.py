@@ -2,7 +2,7 @@
 """Whole training steps (forward, backward, AdamW) beside PyTorch and JAX, in turns in one run.
 
     python3 bench/peer_models.py [BENCH_STEP] [--models mlp,gpt2:bf16] [--peers eager,compile,jax]
-                                 [--rounds 3] [--seconds 3] [--threads N] [--raw FILE]
+                                 [--rounds 3] [--seconds 3] [--threads N] [--target T] [--raw FILE]
 
 Models are those of bench/models/step_models.h in f32, and with :bf16 under autocast. Each (model, peer) runs in
 a process of its own, all of them in turns, `rounds` times, on the same N cores; figures are medians
@@ -12,10 +12,13 @@ the fastest peer's step by ours (above 1: ours is faster), and our peak by eager
 without the parameters: ours is what the arena measured, with gradients, optimizer state and activations,
 `grown` the growth of our resident set, compiler included, and eager's is that of its own. `others`: how much of the machine other processes took meanwhile;
 above a few percent the row says little. --raw: every process's JSON object, a line each.
+With --target x86-64-v3 eager and compile are told to use AVX2 alone as well, JAX isn't.
 A peer that isn't installed is skipped by name. torch.compile takes up to a minute cold:
 `--models mlp --peers eager --rounds 1` is a quick look.
 """
 import argparse, importlib.util, json, math, os, resource, statistics, subprocess, sys, tempfile, time
+
+from peer_target import environment
 
 bench = os.path.dirname(os.path.abspath(__file__))
 SIX = ["mlp", "chargpt_small", "chargpt", "gpt2", "bert_small", "resnet50"]
@@ -30,7 +33,7 @@ def command(runner, model, a):
     """None where the runner has no such row."""
     name, _, dtype = model.partition(":")
     seconds, threads = ["--seconds", str(a.seconds)], ["--threads", str(a.threads)]
-    if runner == "ours": return [a.bench_step, model, *seconds, *threads]
+    if runner == "ours": return [a.bench_step, model, *seconds, *threads, *(["--target", a.target] if a.target else [])]
     if runner == "jax": return None if dtype else [sys.executable, f"{bench}/step_jax.py", name, *seconds]
     return [sys.executable, f"{bench}/step_torch.py", name, runner, *seconds, *threads, *(["--bf16"] if dtype else [])]
 
@@ -44,7 +47,7 @@ def busy_seconds():
 
 def run(runner, model, caches, a):
     """The JSON object of one process; None where it failed."""
-    env = dict(os.environ, TORCHINDUCTOR_CACHE_DIR=f"{caches}/torch", JAX_COMPILATION_CACHE_DIR=f"{caches}/jax", JAX_PLATFORMS="cpu")
+    env = dict(environment(a.target), TORCHINDUCTOR_CACHE_DIR=f"{caches}/torch", JAX_COMPILATION_CACHE_DIR=f"{caches}/jax", JAX_PLATFORMS="cpu")
     done = subprocess.run(command(runner, model, a), capture_output=True, env=env, text=True)
     if done.returncode:
         print(f"{model}: {runner} failed:\n{done.stderr[-500:]}", file=sys.stderr)
@@ -112,6 +115,7 @@ def arguments():
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--seconds", type=float, default=3)
     p.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    p.add_argument("--target")
     p.add_argument("--raw")
     a = p.parse_args()
     for given, known in ((a.models, MODELS), (a.peers, MODULES)):

@@ -14,6 +14,8 @@ the graphs.
 """
 import argparse, json, math, os, pathlib, statistics, subprocess, sys, tempfile, time
 
+from peer_target import environment, tell_inductor
+
 BENCH = pathlib.Path(__file__).resolve().parent
 PEERS = BENCH.parent.parent / "shared/peers"
 
@@ -120,13 +122,10 @@ def made(name):
     return module.train(), inputs
 
 
-AVX2 = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
-
-
 def run_peer(name, how, path, threads, seconds):
     """One JSON line: ms of a forward and backward, and the first call's."""
     import torch
-    if os.environ.get("ATEN_CPU_CAPABILITY") == "avx2": import torch._inductor.config as config; config.cpp.simdlen = 256
+    tell_inductor()
     from safetensors.torch import load_file
     torch.set_num_threads(threads)
     module, inputs = made(name)
@@ -202,7 +201,7 @@ def main():
                 try: figures["ours"].append(run_ours(a.cleave, path, a.threads, a.target, a.seconds))
                 except RuntimeError as e: failed = str(e); break
                 for peer in a.peers:
-                    done = subprocess.run([*me, peer, path], capture_output=True, text=True, env={**os.environ, **(AVX2 if a.target == "x86-64-v3" else {})})
+                    done = subprocess.run([*me, peer, path], capture_output=True, text=True, env=environment(a.target))
                     time.sleep(0.3)  # its threads spin for a while
                     if done.returncode: print(f"{model}: {peer} failed: {done.stderr[-300:]}", file=sys.stderr)
                     else: figures[peer].append(json.loads(done.stdout.splitlines()[-1]))

@@ -40,6 +40,7 @@ struct Settings {
   double budget_percent = 0;  // 0: none
   bool profile = false;
   Device device = Device::cpu();
+  Target target = Target::here();
 };
 
 // The times of as many steps as take about `seconds` together.
@@ -69,7 +70,7 @@ struct Limit {
 Limit measure_limit(const Settings& settings) {
   const auto executor = make_thread_pool(settings.threads);
   return {runtime::product_flops_per_us(*executor, settings.autocast.value_or(DType::f32),
-                                        Target::here()),
+                                        settings.target),
           runtime::copy_bytes_per_us(*executor)};
 }
 
@@ -91,6 +92,7 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
   TrainStep step =
       train_step(*m.module, m.loss, optim::AdamW({.lr = 1e-4}), m.specs,
                  {.compile = {.threads = settings.threads,
+                              .target = settings.target,
                               .device = settings.device,
                               .memory_budget = settings.budget_percent > 0
                                                    ? MemoryBudget::percent(settings.budget_percent)
@@ -167,6 +169,8 @@ bool read(int argc, char** argv, Settings& out) {
       out.budget_percent = std::atof(argv[++k]);
     else if (word == "--device" && k + 1 < argc)
       out.device = Device::parse(argv[++k]);
+    else if (word == "--target" && k + 1 < argc)
+      out.target = Target::named(argv[++k]);
     else if (word == "--threads" && k + 1 < argc)
       out.threads = std::atoi(argv[++k]);
     else if (std::ranges::find(known, word) != known.end())
@@ -186,7 +190,7 @@ int main(int argc, char** argv) {
     for (const std::string& name : bench::step_model_names()) names += " " + name;
     std::fprintf(stderr,
                  "usage: bench_step [MODEL[:bf16]] [--seconds S] [--threads N] [--budget PERCENT] "
-                 "[--profile]; "
+                 "[--target T] [--profile]; "
                  "MODEL is one of%s\n",
                  names.c_str());
     return 1;

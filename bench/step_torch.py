@@ -13,6 +13,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+from peer_target import tell_inductor
 from step_timing import ms_of, resident, timed
 
 
@@ -63,6 +64,7 @@ def main():
     model, data = MODELS[a.model]()
     model.train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+    tell_inductor()
     forward = model if a.peer == "eager" else torch.compile(model)
     before = resident("VmRSS")
 
