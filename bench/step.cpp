@@ -5,6 +5,8 @@
 //   bench_step gpt2:bf16 ...                      the same under autocast; without it in f32
 //   bench_step gpt2_16x1024:bf16 --device cuda:0    on a GPU; without limits
 //   bench_step gpt2 --profile                     each step of the program: ms, GB/s, GFLOP/s
+//   bench_step gpt2 --tune --device cuda:0        with the fastest of a library's ways, measured first
+//   bench_step gpt2 --dump DIR                    each stage of its compilation as a file
 //
 //   cold_ms       from initialised parameters to runnable: trace_ms, compile_ms and its stages_ms
 //   first_ms      the same with the first step
@@ -38,7 +40,8 @@ struct Settings {
   double seconds = 3;
   int threads = 0;
   double budget_percent = 0;  // 0: none
-  bool profile = false;
+  bool profile = false, tune = false;
+  std::string dump;
   Device device = Device::cpu();
   Target target = Target::here();
 };
@@ -89,16 +92,21 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
   const bench::StepModel m = bench::make_step_model(name);
   const int64_t before = bench::resident_bytes("VmRSS");
   const auto begin = Clock::now();
-  TrainStep step =
-      train_step(*m.module, m.loss, optim::AdamW({.lr = 1e-4}), m.specs,
-                 {.compile = {.threads = settings.threads,
-                              .target = settings.target,
-                              .device = settings.device,
-                              .memory_budget = settings.budget_percent > 0
-                                                   ? MemoryBudget::percent(settings.budget_percent)
-                                                   : MemoryBudget(),
-                              .autocast = settings.autocast},
-                  .clip_norm = m.clip_norm});
+  const auto compiled = [&](const Target& target) {
+    return train_step(
+        *m.module, m.loss, optim::AdamW({.lr = 1e-4}), m.specs,
+        {.compile = {.threads = settings.threads,
+                     .target = target,
+                     .device = settings.device,
+                     .dump_dir = settings.dump,
+                     .memory_budget = settings.budget_percent > 0
+                                          ? MemoryBudget::percent(settings.budget_percent)
+                                          : MemoryBudget(),
+                     .autocast = settings.autocast},
+         .clip_norm = m.clip_norm});
+  };
+  TrainStep step = compiled(settings.target);
+  if (settings.tune) step = compiled(step.tuned_target());
   const double cold_ms = ms_since(begin);
   const double loss = step.run({m.inputs[0], m.inputs[1]}).loss;
   const double first_ms = ms_since(begin);
@@ -165,6 +173,10 @@ bool read(int argc, char** argv, Settings& out) {
       out.seconds = std::atof(argv[++k]);
     else if (word == "--profile")
       out.profile = true;
+    else if (word == "--tune")
+      out.tune = true;
+    else if (word == "--dump" && k + 1 < argc)
+      out.dump = argv[++k];
     else if (word == "--budget" && k + 1 < argc)
       out.budget_percent = std::atof(argv[++k]);
     else if (word == "--device" && k + 1 < argc)
@@ -190,7 +202,7 @@ int main(int argc, char** argv) {
     for (const std::string& name : bench::step_model_names()) names += " " + name;
     std::fprintf(stderr,
                  "usage: bench_step [MODEL[:bf16]] [--seconds S] [--threads N] [--budget PERCENT] "
-                 "[--target T] [--profile]; "
+                 "[--target T] [--tune] [--profile] [--dump DIR]; "
                  "MODEL is one of%s\n",
                  names.c_str());
     return 1;

@@ -10,6 +10,7 @@
 #   fuzz_partial   random graphs taken apart: regions, halves, call by call (make fuzz-partial)
 #   fuzz_reduce    random graphs with planted defects, reduced (make fuzz-reduce)
 #   fuzz_cuda      kernels of random graphs as threads of a GPU, simulated (make fuzz-cuda)
+#   check_device   all samples and random graphs on a device, against the oracle
 #   fuzz_cache     random graphs from one cache in many processes; faults (make fuzz-cache)
 file(GLOB sample_sources CONFIGURE_DEPENDS sample/*.cpp)
 file(GLOB_RECURSE threshold_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cpp
@@ -25,7 +26,7 @@ cleave_compile_together(cleave_test_samples)
 if(CLEAVE_FUZZ OR CLEAVE_ROOMS)
   return()
 endif()
-foreach(program write_samples write_graphs fuzz_graphs fuzz_budgets fuzz_passes fuzz_rewrites
+foreach(program write_samples write_graphs check_device fuzz_graphs fuzz_budgets fuzz_passes fuzz_rewrites
         fuzz_strides fuzz_cache fuzz_compile fuzz_partial fuzz_reduce fuzz_cuda)
   add_executable(${program} EXCLUDE_FROM_ALL sample/program/${program}.cpp
                  $<TARGET_OBJECTS:cleave_test_target>)

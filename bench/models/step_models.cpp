@@ -18,6 +18,7 @@ const TokenModel token_models[] = {
     {"demo", {63, 4, 128, 4, 64}, 12, 64, 63, 1.0},
     {"chargpt_small", {96, 4, 128, 4, 64}, 12, 64, 96},
     {"chargpt", {96, 6, 384, 6, 256}, 8, 256, 96},
+    {"chargpt_64x256", {50304, 6, 384, 6, 256}, 64, 256, 65},
     {"gpt2", {50304, 12, 768, 12, 1024}, 4, 64, 50257},
     {"gpt2_16x1024", {50304, 12, 768, 12, 1024}, 16, 1024, 50257},
     {"bert_base", {30522, 12, 768, 12, 512, 0.1, tool::Attention::bidirectional}, 32, 512, 30522},
@@ -38,16 +39,16 @@ StepModel token_model(TokenModel m, int64_t layers) {
       .clip_norm = m.clip_norm};
 }
 
-StepModel mlp() {
+StepModel mlp(int64_t batch, int64_t first, int64_t second) {
   Generator rng(0);
-  auto module = std::make_shared<nn::Sequential>(nn::Linear(784, 256, rng), nn::ReLU(),
-                                                 nn::Linear(256, 128, rng), nn::ReLU(),
-                                                 nn::Linear(128, 10, rng));
+  auto module = std::make_shared<nn::Sequential>(nn::Linear(784, first, rng), nn::ReLU(),
+                                                 nn::Linear(first, second, rng), nn::ReLU(),
+                                                 nn::Linear(second, 10, rng));
   return {
       .module = module,
       .loss = [module](const Tensor& x, const Tensor& y) { return cross_entropy((*module)(x), y); },
-      .specs = {{"x", DType::f32, {32, 784}}, {"y", DType::i64, {32}}},
-      .inputs = {rng.normal({32, 784}), rng.integers({32}, 0, 10)}};
+      .specs = {{"x", DType::f32, {batch, 784}}, {"y", DType::i64, {batch}}},
+      .inputs = {rng.normal({batch, 784}), rng.integers({batch}, 0, 10)}};
 }
 
 StepModel resnet50(int64_t images, int64_t size) {
@@ -71,11 +72,12 @@ StepModel make_step_model(const std::string& name, int64_t layers) {
   for (const TokenModel& m : token_models)
     if (name == m.name) return token_model(m, layers);
   if (name == "resnet50_128") return resnet50(128, 224);
-  return name == "mlp" ? mlp() : resnet50(8, 128);
+  if (name == "mlp_1024") return mlp(256, 1024, 1024);
+  return name == "mlp" ? mlp(32, 256, 128) : resnet50(8, 128);
 }
 
 std::vector<std::string> device_model_names() {
-  return {"gpt2_16x1024", "bert_base", "resnet50_128"};
+  return {"gpt2_16x1024", "bert_base", "resnet50_128", "chargpt_64x256", "mlp_1024"};
 }
 
 }  // namespace cleave::bench

@@ -25,6 +25,7 @@
 //   CompileOptions options{.target = Target::read("this_machine.target")};
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -62,6 +63,9 @@ struct Target {
   // 90 for sm_90; 0: the processor. Of a GPU `set` says nothing, and is_native that it is the one
   // of this machine.
   int cuda_arch = 0;
+  // By call of a library that knows several ways, in order of what it expects of them: which one is
+  // taken; others are made by the first. `cleave tune GRAPH` measures it.
+  std::map<std::string, int> answers = {};
 
   // The target of this machine.
   CLEAVE_API static Target here();

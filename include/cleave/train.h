@@ -130,6 +130,10 @@ class CLEAVE_API TrainStep {
   // step. With gradient accumulation, measures the runs that update the parameters.
   void profile_kernels(bool on);
   std::vector<StepTime> step_times() const;
+  // The step's target, with the fastest of a library's ways for each of its calls, measured here:
+  // for CompileOptions::target of the next compilation, or a file. On a processor there is nothing
+  // to choose from. Errors: the device has no memory for the calls' operands.
+  Target tuned_target() const;
 
   struct State;
   explicit TrainStep(std::shared_ptr<State> state) : state_(std::move(state)) {}

@@ -118,6 +118,11 @@ class Backend {
   // function; bug: a unit of a kept program is in no cache.
   virtual Result<BuiltCode> build(const LoweredProgram& program, const EmittedCode& code,
                                   Executor& executor, cache::Store* cache = nullptr) = 0;
+  // The target with the fastest of a library's answers for each of the calls (Target::answers),
+  // measured on this machine. Errors: there is no such device, or no memory for the operands.
+  virtual Result<Target> tuned_target(const std::vector<LibrarySpec>& /*calls*/) const {
+    return target_;
+  }
   // Unsupported, naming what this machine lacks; programs can still be built for the target.
   virtual Status check_runs_here() const = 0;
   virtual Result<std::unique_ptr<ArenaMemory>> make_arena(int64_t bytes) const = 0;

@@ -16,8 +16,9 @@ namespace cleave {
 namespace {
 
 constexpr std::string_view version = "cleave-target 1";
-constexpr size_t max_file_bytes = 64 << 10;
+constexpr size_t max_file_bytes = 1 << 20;
 constexpr double max_rate = 1e12;
+constexpr int max_answer = 99;
 
 struct Field {
   std::string_view name;
@@ -80,6 +81,22 @@ Status read_field(std::string_view name, std::string_view value, Target& into) {
                     fmt::join(names, ", "));
 }
 
+// "product,bf16,... 3"
+Status read_answer(std::string_view text, Target& into) {
+  const size_t space = std::min(text.find_first_of(" \t"), text.size());
+  const std::string_view number = trimmed(text.substr(space));
+  int answer = -1;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), answer);
+  if (error != std::errc() || end != number.data() + number.size() || answer < 0 ||
+      answer > max_answer)
+    return user_error("`answer {}`, expected a library's call and a number from 0 to {}",
+                      text.substr(0, 80), max_answer);
+  if (!into.answers.emplace(text.substr(0, space), answer).second)
+    return user_error("the answer for {} stands twice",
+                      text.substr(0, std::min<size_t>(space, 80)));
+  return {};
+}
+
 // Never empty.
 std::vector<std::string_view> split(std::string_view text, char mark) {
   std::vector<std::string_view> out;
@@ -112,6 +129,11 @@ Result<Target> parse_target_file(std::string_view text) {
   for (int number = 2; !text.empty(); ++number) {
     const std::string_view line = next_line(text);
     if (line.empty()) continue;
+    if (line.starts_with("answer ")) {
+      if (Status read = read_answer(trimmed(line.substr(7)), out); !read.ok())
+        return std::move(read).failure().within(fmt::format("line {}", number));
+      continue;
+    }
     const size_t space = std::min(line.find_first_of(" \t"), line.size());
     const std::string_view name = line.substr(0, space);
     if (!seen.insert(name).second) return user_error("line {}: {} stands twice", number, name);
@@ -125,6 +147,8 @@ Result<Target> parse_target_file(std::string_view text) {
 std::string print_target_file(const Target& target) {
   std::string out = fmt::format("{}\nset {}\n", version, target.text());
   for (const Field& f : fields) out += fmt::format("{} {}\n", f.name, target.rates.*f.rate);
+  for (const auto& [call, answer] : target.answers)
+    out += fmt::format("answer {} {}\n", call, answer);
   return out;
 }
 

@@ -111,6 +111,12 @@ class RunningInstance final : public Instance {
     }
     return out;
   }
+  Result<Target> tuned_target() const override {
+    std::vector<LibrarySpec> calls;
+    for (const Thunk& thunk : program_->built().lowered().thunks)
+      if (auto* call = std::get_if<LibraryCall>(&thunk.work)) calls.push_back(call->spec);
+    return program_->built().backend->tuned_target(calls);
+  }
 
  private:
   RunningInstance(std::shared_ptr<const Compiled> program, std::shared_ptr<Executor> executor,

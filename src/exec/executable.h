@@ -105,6 +105,8 @@ class Instance {
   // thunk, in order; its sum goes over all runs and iterations since then.
   virtual void profile_kernels(bool on) = 0;
   virtual std::vector<StepTime> step_times() const = 0;
+  // Backend::tuned_target of the program's library calls.
+  virtual Result<Target> tuned_target() const = 0;
 };
 
 }  // namespace cleave

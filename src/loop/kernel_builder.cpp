@@ -22,6 +22,11 @@ Expr KernelBuilder::fresh_var(const std::string& name, DType type) {
   return make_var(id, fmt::format("{}{}", name, id), type);
 }
 
+int KernelBuilder::scratch(DType dtype, const std::vector<int64_t>& shape) {
+  results_.push_back(sheet_.make_scratch(dtype, shape));
+  return static_cast<int>(std::ssize(results_)) - 1;
+}
+
 Expr KernelBuilder::address(const Bound& b, const Exprs& index) const {
   Expr at(b.layout.offset);
   for (size_t d = 0; d < index.size(); ++d)

@@ -26,12 +26,17 @@ struct Bound {
   Layout layout;
 };
 
+// Gives an uninitialized buffer of the kernel itself.
+using MakeScratch = std::function<Bound(DType, const std::vector<int64_t>& shape)>;
+
 // The kernel that is written, the blocks that are open, and the next variable's number: what
 // several builders share that write one kernel.
 struct KernelSheet {
   Kernel& kernel;
   std::vector<Block*> open;
   int64_t next_var = 0;
+  MakeScratch make_scratch = nullptr;
+  bool many_threads = false;  // FoldParts
   explicit KernelSheet(Kernel& k);
 };
 
@@ -49,6 +54,11 @@ class KernelBuilder {
   const Bound& result(int k) const { return results_[k]; }
   bool has(int flat) const { return operands_[flat].buffer >= 0; }
   bool wanted(int k) const { return results_[k].buffer >= 0; }  // false: result k is unused
+
+  // Adds a result that belongs to the kernel itself, and gives its number.
+  int scratch(DType dtype, const std::vector<int64_t>& shape);
+  // FoldParts: writes to places that are data are sorted first.
+  bool has_many_threads() const { return sheet_.many_threads; }
 
   virtual Expr load(int flat, const Exprs& index);
   // `index` of a result that the operand broadcasts to: dims aligned at the right, size 1 repeats.
@@ -90,6 +100,8 @@ class KernelBuilder {
   Expr checked_from_zero(Expr index, int64_t bound, const std::string& what);
   // Reports `what` unless the condition holds.
   void check(Expr condition, const std::string& what);
+  // The same number in fewer operations, where the builder knows more of its variables.
+  virtual Expr simplified(Expr index) { return index; }
   // The `stream` attribute of a random operator, as a scalar argument of the kernel.
   virtual Expr stream();
   Expr fresh_var(const std::string& name, DType type);

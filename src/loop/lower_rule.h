@@ -54,12 +54,6 @@ struct KernelRule {
   // put operands side by side. An operand may then be written there directly. Operands without
   // elements are skipped.
   std::function<std::vector<Layout>(const OpView&, const Layout& result)> parts = nullptr;
-  // Buffers of the kernel itself, passed as additional results, uninitialized.
-  struct Scratch {
-    DType dtype;
-    std::vector<int64_t> shape;
-  };
-  std::function<std::vector<Scratch>(const OpView&)> scratch = nullptr;
 };
 
 // The layout of result k as a view of operand 0's storage; nullopt if it needs a copy.

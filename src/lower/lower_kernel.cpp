@@ -61,13 +61,14 @@ void lower_kernel(Lowering& l, NodeId n, const KernelRule& rule) {
   KernelThunk thunk;
   const std::string& name = thunk.kernel.name = l.graph.name(l.graph.node(n).out(0));
   Bounds bounds = bind_all(l, n, start, thunk);
-  if (rule.scratch)
-    for (const auto& [dtype, shape] : rule.scratch(op)) {
-      const Layout layout = Layout::contiguous(shape);
-      const MemRef at{add_storage(l.program, name + ".scratch", dtype, layout.numel()), layout};
-      bounds.results.push_back(thunk.bind(l.program, at, dtype, Access::write));
-    }
-  KernelBuilder b(thunk.kernel, bounds.operands, bounds.results);
+  KernelSheet sheet(thunk.kernel);
+  sheet.many_threads = l.kernels.cut().many_threads;
+  sheet.make_scratch = [&](DType dtype, const std::vector<int64_t>& shape) {
+    const Layout layout = Layout::contiguous(shape);
+    const MemRef at{add_storage(l.program, name + ".scratch", dtype, layout.numel()), layout};
+    return thunk.bind(l.program, at, dtype, Access::write);
+  };
+  KernelBuilder b(sheet, bounds.operands, bounds.results);
   rule.build(b, op);
   if (!thunk.kernel.scalars.empty()) thunk.call.scalars = {op.int_attr("stream")};
   add_thunk(l, std::move(thunk), l.graph.name(l.graph.node(n).out(0)));

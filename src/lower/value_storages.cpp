@@ -1,5 +1,7 @@
 #include "lower/value_storages.h"
 
+#include "lower/pitch_rows.h"
+
 namespace cleave {
 
 using namespace cleave::loop;
@@ -20,9 +22,10 @@ MemRef add_dense(LoweredProgram& program, const std::string& name, const Type& t
   return {add_storage(program, name, type.dtype, layout.numel()), layout};
 }
 
-ValueStorages::ValueStorages(const Graph& graph, LoweredProgram& program)
+ValueStorages::ValueStorages(const Graph& graph, LoweredProgram& program, int64_t row_bytes)
     : graph_(graph), program_(program), places_(place_values(graph)),
       returned_(graph.value_capacity()) {
+  pitch_rows(graph, row_bytes, places_);
   for (const Return& r : graph.returns()) returned_[r.value.v] = true;
 }
 
@@ -37,6 +40,10 @@ MemRef& ValueStorages::make(ValueId v) {
   const auto place = places_.find(v.v);
   if (place == places_.end()) return make_dense(v);
   const auto& [whole, layout] = place->second;
+  if (whole == v && !wholes_.contains(v.v)) {  // none of its parts has been made
+    const int64_t elements = layout.offset + extent_of(layout.shape, layout.strides);
+    return put(v, {add_storage(program_, graph_.name(v), graph_.type(v).dtype, elements), layout});
+  }
   const auto [it, is_new] = wholes_.try_emplace(whole.v);
   if (is_new) it->second = add_dense(program_, graph_.name(whole), graph_.type(whole)).storage;
   const int64_t bytes = layout.numel() * size_of(graph_.type(v).dtype);

@@ -24,7 +24,7 @@ MemRef add_dense(LoweredProgram& program, const std::string& name, const Type& t
 class ValueStorages {
  public:
   // Types must be static. Adds storages to `program`.
-  ValueStorages(const Graph& graph, LoweredProgram& program);
+  ValueStorages(const Graph& graph, LoweredProgram& program, int64_t row_bytes = 1);
 
   const MemRef& at(ValueId v) const;  // throws (bug) before it is made
   bool is_made(ValueId v) const { return at_.contains(v.v); }
@@ -37,9 +37,12 @@ class ValueStorages {
   // The memory in which a result is made: what was given for it, its place, or its own storage.
   MemRef& make(ValueId v);
   void give(ValueId v, MemRef at) { given_[v.v] = std::move(at); }
-  bool has_place(ValueId v) const { return is_part(v) || given_.contains(v.v); }
+  bool has_place(ValueId v) const { return places_.contains(v.v) || given_.contains(v.v); }
   // Whether it is made in the memory of another value, with others beside it.
-  bool is_part(ValueId v) const { return places_.contains(v.v); }
+  bool is_part(ValueId v) const {
+    const auto place = places_.find(v.v);
+    return place != places_.end() && place->second.whole != v;
+  }
   // The memory of a join's result, if an operand has been made in it; else none.
   std::optional<MemRef> begun(ValueId v) const;
 
@@ -49,7 +52,7 @@ class ValueStorages {
  private:
   const Graph& graph_;
   LoweredProgram& program_;
-  const Places places_;
+  Places places_;
   std::vector<bool> returned_;                   // by value
   std::unordered_map<uint32_t, MemRef> at_;      // by value
   std::unordered_map<uint32_t, MemRef> given_;   // by value

@@ -57,11 +57,6 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   return Arrays{dx};
 }
 
-std::vector<loop::KernelRule::Scratch> scratch(const OpView& op) {
-  if (op.in_type(at_input).dtype == DType::f64) return {};
-  return {{DType::f64, static_shape(op.in_type(at_input))}};
-}
-
 void lower(loop::KernelBuilder& k, const OpView& op) {
   const std::vector<int64_t> shape = static_shape(op.in_type(at_input));
   std::vector<int64_t> dims;
@@ -73,9 +68,10 @@ void lower(loop::KernelBuilder& k, const OpView& op) {
   const auto loaded = [&](int operand, const Exprs& i) {
     return k.let(cast(k.load(operand, i), DType::f64));
   };
+  // The result that holds before_j.
+  const int kept = op.in_type(at_input).dtype == DType::f64 ? 0 : k.scratch(DType::f64, shape);
   for_each_line_in(k, shape, dims, [&](const Line& line) {
     const Expr before = k.define(loop::constant(DType::f64, 1), "before");
-    const int kept = scratch(op).empty() ? 0 : 1;  // the result that holds before_j
     line.each(k, [&](const Exprs& i) {
       k.store(kept, i, before);
       k.assign(before, times(loaded(at_input, i), before));
@@ -164,7 +160,7 @@ CLEAVE_OPS(cumprod_backward) {
       .reference = reference,
       .decompose = Absent{"a primitive: each element depends on those before and after it"},
       .grad = grad,
-      .lower = loop::kernel({.build = lower, .scratch = scratch}),
+      .lower = loop::kernel(lower),
       .cost = cost_per_result(4),
       .samples = samples,
       .rejects = []() -> Rejects {

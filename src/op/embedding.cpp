@@ -179,14 +179,6 @@ void lower_backward(loop::KernelBuilder& k, const OpView& op) {
   write_in_order(k, w);
 }
 
-std::vector<loop::KernelRule::Scratch> scratch_of_backward(const OpView& op) {
-  const std::vector<int64_t> result = static_shape(op.out_type(0));
-  OrderedWrites w;
-  w.mode = OrderedWrites::Mode::accumulate;
-  w.columns = {result[1]}, w.keys = {result[0]}, w.steps = static_shape(op.in_type(1));
-  return scratch_of(w, op.out_type(0).dtype);
-}
-
 constexpr Trait traits = Trait::fusible | Trait::recomputable | Trait::data_dependent;
 
 OpDef embedding() {
@@ -293,9 +285,7 @@ OpDef embedding_dense_backward() {
       .reference = reference_backward,
       .decompose = decompose_backward,
       .grad = grad_backward,
-      .lower = loop::kernel({.build = lower_backward,
-                             .streamed = [](const OpView&) { return 0; },
-                             .scratch = scratch_of_backward}),
+      .lower = loop::kernel({.build = lower_backward, .streamed = [](const OpView&) { return 0; }}),
       .cost = cost_per_operand(1),
       .samples = backward_samples,
       .rejects = backward_rejects,

@@ -11,8 +11,6 @@ using loop::Op;
 
 namespace {
 
-constexpr int numbers = 1, sums = 2;  // results
-
 std::vector<int64_t> joined_sizes(std::vector<int64_t> a, const std::vector<int64_t>& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
@@ -40,14 +38,6 @@ HotRows::HotRows(const OrderedWrites& writes, DType dtype) : w_(writes) {
   most_ = steps / (hot_steps + 1);
 }
 
-std::vector<loop::KernelRule::Scratch> HotRows::scratch() const {
-  if (most_ == 0) return {};
-  const bool by_column = w_.key_reads_column;
-  return {{DType::i32, joined_sizes(apart(), w_.keys)},
-          {DType::f64,
-           by_column ? joined_sizes(w_.columns, {most_}) : joined_sizes({most_}, w_.columns)}};
-}
-
 Exprs HotRows::number_at(const Exprs& key, const Exprs& column) const {
   return w_.key_reads_column ? joined(column, key) : key;
 }
@@ -57,22 +47,25 @@ Exprs HotRows::sum_at(const Expr& number, const Exprs& column) const {
   return w_.key_reads_column ? joined(column, {at}) : joined({at}, column);
 }
 
-void HotRows::begin(KernelBuilder& k) const {
+void HotRows::begin(KernelBuilder& k) {
   if (most_ == 0) return;
-  fill(k, numbers, DType::i32);
-  fill(k, sums, DType::f64);
+  numbers_ = k.scratch(DType::i32, joined_sizes(apart(), w_.keys));
+  sums_ = k.scratch(DType::f64, w_.key_reads_column ? joined_sizes(w_.columns, {most_})
+                                                    : joined_sizes({most_}, w_.columns));
+  fill(k, numbers_, DType::i32);
+  fill(k, sums_, DType::f64);
   k.parallel(apart(), [&](const Exprs& column) {
     k.loops(w_.steps, [&](const Exprs& step) {
       const Exprs at = number_at(w_.key(column, step), column);
-      k.store(numbers, at, k.load_result(numbers, at) + i32(1));
+      k.store(numbers_, at, k.load_result(numbers_, at) + i32(1));
     });
     const Expr last = k.define(i32(0), "last");
     k.loops(w_.keys, [&](const Exprs& key) {
       const Exprs at = number_at(key, column);
       const Expr hot = k.let(
-          cast(binary(Op::gt, k.load_result(numbers, at), i32(hot_steps)), DType::i32), "hot");
+          cast(binary(Op::gt, k.load_result(numbers_, at), i32(hot_steps)), DType::i32), "hot");
       k.assign(last, last + hot);
-      k.store(numbers, at, last * hot);
+      k.store(numbers_, at, last * hot);
     });
   });
 }
@@ -80,28 +73,28 @@ void HotRows::begin(KernelBuilder& k) const {
 void HotRows::choose(KernelBuilder& k, const Exprs& key, const Exprs& column, const Write& hot,
                      const Write& other) const {
   if (most_ == 0) return other();
-  const Expr number = k.let(k.load_result(numbers, number_at(key, column)), "number");
+  const Expr number = k.let(k.load_result(numbers_, number_at(key, column)), "number");
   k.if_(binary(Op::gt, number, i32(0)), hot);
   k.if_(binary(Op::eq, number, i32(0)), other);
 }
 
 void HotRows::add(KernelBuilder& k, const Exprs& key, const Exprs& column,
                   const Exprs& step) const {
-  const Exprs at = sum_at(k.load_result(numbers, number_at(key, column)), column);
-  k.store(sums, at, k.load_result(sums, at) + cast(w_.value(column, step), DType::f64));
+  const Exprs at = sum_at(k.load_result(numbers_, number_at(key, column)), column);
+  k.store(sums_, at, k.load_result(sums_, at) + cast(w_.value(column, step), DType::f64));
 }
 
 void HotRows::add_sum(KernelBuilder& k, const Exprs& key, const Exprs& column,
                       const Expr& number) const {
   const Exprs at = w_.place(key, column);
   const Expr sum = cast(k.load_result(0, at), DType::f64);
-  k.store(0, at, cast(sum + k.load_result(sums, sum_at(number, column)), DType::f32));
+  k.store(0, at, cast(sum + k.load_result(sums_, sum_at(number, column)), DType::f32));
 }
 
 void HotRows::finish(KernelBuilder& k) const {
   if (most_ == 0) return;
   const auto each_hot = [&](const Exprs& key, const Exprs& column, const auto& body) {
-    const Expr number = k.let(k.load_result(numbers, number_at(key, column)), "number");
+    const Expr number = k.let(k.load_result(numbers_, number_at(key, column)), "number");
     k.if_(binary(Op::gt, number, i32(0)), [&] { body(number); });
   };
   if (w_.key_reads_column)
@@ -115,10 +108,6 @@ void HotRows::finish(KernelBuilder& k) const {
       k.loops(w_.columns, [&](const Exprs& column) { add_sum(k, key, column, number); });
     });
   });
-}
-
-std::vector<loop::KernelRule::Scratch> scratch_of(const OrderedWrites& writes, DType dtype) {
-  return HotRows(writes, dtype).scratch();
 }
 
 }  // namespace cleave

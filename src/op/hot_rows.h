@@ -1,9 +1,9 @@
 // Rows that many steps of OrderedWrites (kernel_loops.h) add to, and their sums in f64.
 //
 //   begin    counts the steps of each row, and numbers the rows with more than `hot_steps`:
-//            steps to rows 0 1 1 .. 1 2  ->  0 1 0          result 1, i32; 0 is none
+//            steps to rows 0 1 1 .. 1 2  ->  0 1 0          scratch, i32; 0 is none
 //   choose   emits one of two bodies, selected by whether the row has a number
-//   add      adds to the row's f64 sum                      result 2, [number - 1, columns]
+//   add      adds to the row's f64 sum                      scratch, [number - 1, columns]
 //   finish   adds those sums to result 0
 //
 // If the key reads the column, each column counts its own rows. With too few steps, `choose` emits
@@ -18,10 +18,8 @@ constexpr int64_t hot_steps = 128;  // of equal f32: within 1.9e-6 of their sum
 class HotRows {
  public:
   HotRows(const OrderedWrites& writes, DType dtype);
-  // The buffers of results 1 and 2.
-  std::vector<loop::KernelRule::Scratch> scratch() const;
 
-  void begin(loop::KernelBuilder& k) const;
+  void begin(loop::KernelBuilder& k);
   using Write = std::function<void()>;
   void choose(loop::KernelBuilder& k, const loop::Exprs& key, const loop::Exprs& column,
               const Write& hot, const Write& other) const;
@@ -41,6 +39,7 @@ class HotRows {
 
   const OrderedWrites& w_;
   int64_t rows_ = 0, most_ = 0;  // rows, and how many of them may be hot; 0: not counted
+  int numbers_ = 0, sums_ = 0;   // results
 };
 
 }  // namespace cleave

@@ -222,12 +222,6 @@ OrderedWrites sizes_of_put(const OpView& op, const AdvancedIndex& plan) {
   return w;
 }
 
-std::vector<loop::KernelRule::Scratch> scratch_of_put(const OpView& op) {
-  if (is_mask_put(op)) return {};
-  const AdvancedIndex plan = plan_index(op, op.in_type(0).rank(), broadcast_rank_of(op));
-  return scratch_of(sizes_of_put(op, plan), op.out_type(0).dtype);
-}
-
 void lower_put(loop::KernelBuilder& k, const OpView& op) {
   if (is_mask_put(op)) return lower_mask_put(k, op);
   const std::vector<int64_t>& sizes = k.operand(0).layout.shape;
@@ -409,8 +403,7 @@ OpDef index_put() {
       .grad = grad_put,
       .lower = loop::kernel({.build = lower_put,
                              .starts_as = [](const OpView& op) { return is_mask_put(op) ? -1 : 0; },
-                             .streamed = streamed_by_put,
-                             .scratch = scratch_of_put}),
+                             .streamed = streamed_by_put}),
       .cost = cost_per_result(1),
       .samples = put_samples,
       .rejects = put_rejects,

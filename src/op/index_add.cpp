@@ -103,13 +103,6 @@ void set_sizes(OrderedWrites& w, const std::vector<int64_t>& sizes,
   w.keys = {sizes[dim]};
 }
 
-std::vector<loop::KernelRule::Scratch> scratch(const OpView& op) {
-  OrderedWrites w;
-  set_sizes(w, static_shape(op.in_type(at_self)), static_shape(op.in_type(at_index)),
-            static_cast<size_t>(dim_of(op)));
-  return scratch_of(w, op.out_type(0).dtype);
-}
-
 void lower(loop::KernelBuilder& k, const OpView& op) {
   const std::vector<int64_t>& sizes = k.operand(at_self).layout.shape;
   const std::vector<int64_t>& indices = k.operand(at_index).layout.shape;
@@ -213,8 +206,7 @@ CLEAVE_OPS(index_add) {
       .grad = grad,
       .lower = loop::kernel({.build = lower,
                              .starts_as = [](const OpView&) { return at_self; },
-                             .streamed = [](const OpView&) { return at_source; },
-                             .scratch = scratch}),
+                             .streamed = [](const OpView&) { return at_source; }}),
       .cost = cost_per_result(1),
       .samples = samples,
       .rejects = rejects,

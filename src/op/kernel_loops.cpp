@@ -4,6 +4,7 @@
 
 #include "loop/sum_blocks.h"
 #include "op/hot_rows.h"
+#include "op/sorted_writes.h"
 
 namespace cleave {
 
@@ -55,7 +56,7 @@ void write_one(KernelBuilder& k, const OrderedWrites& w, const Exprs& key, const
 }
 
 void write_by_step(KernelBuilder& k, const OrderedWrites& w) {
-  const HotRows hot(w, result_type(k));
+  HotRows hot(w, result_type(k));
   hot.begin(k);
   std::vector<int64_t> extents = outer_columns(w);
   const int64_t width = last_column(w);
@@ -83,16 +84,6 @@ void write_by_step(KernelBuilder& k, const OrderedWrites& w) {
   hot.finish(k);
 }
 
-// Converts a row-major number to a step.
-Exprs step_at(KernelBuilder& k, const std::vector<int64_t>& steps, Expr number) {
-  Exprs step(steps.size());
-  for (size_t d = steps.size(); d-- > 0;) {
-    step[d] = d == 0 ? number : k.let(binary(loop::Op::truncmod, number, Expr(steps[d])), "i");
-    if (d > 0) number = k.let(binary(loop::Op::truncdiv, number, Expr(steps[d])), "q");
-  }
-  return step;
-}
-
 Expr equal_keys(const Exprs& a, const Exprs& b) {
   Expr equal = loop::constant_int(DType::boolean, 1);
   for (size_t i = 0; i < a.size(); ++i) {
@@ -106,7 +97,7 @@ Expr equal_keys(const Exprs& a, const Exprs& b) {
 void sum_columns(KernelBuilder& k, const OrderedWrites& w, const std::vector<Exprs>& columns) {
   const int64_t total = numel_of(w.steps);
   const Exprs shared = w.key_reads_column ? columns[0] : Exprs{};
-  const auto key_at = [&](const Expr& t) { return w.key(shared, step_at(k, w.steps, t)); };
+  const auto key_at = [&](const Expr& t) { return w.key(shared, index_at(k, w.steps, t)); };
   k.loop(Expr(total), [&](const Expr& t) {
     const Exprs key = key_at(t);
     const Expr first = k.define(loop::constant_int(DType::boolean, 1), "first");
@@ -121,7 +112,7 @@ void sum_columns(KernelBuilder& k, const OrderedWrites& w, const std::vector<Exp
       k.loop(Expr(total) - t, [&](const Expr& later) {
         const Expr u = k.let(t + later, "u");
         k.if_(equal_keys(key, key_at(u)), [&] {
-          const Exprs step = step_at(k, w.steps, u);
+          const Exprs step = index_at(k, w.steps, u);
           for (size_t c = 0; c < columns.size(); ++c)
             k.assign(sums[c], sums[c] + w.value(columns[c], step));
         });
@@ -151,6 +142,15 @@ void sum_by_place(KernelBuilder& k, const OrderedWrites& w) {
 }
 
 }  // namespace
+
+Exprs index_at(KernelBuilder& k, const std::vector<int64_t>& shape, Expr number) {
+  Exprs index(shape.size());
+  for (size_t d = shape.size(); d-- > 0;) {
+    index[d] = d == 0 ? number : k.let(binary(loop::Op::truncmod, number, Expr(shape[d])), "i");
+    if (d > 0) number = k.let(binary(loop::Op::truncdiv, number, Expr(shape[d])), "q");
+  }
+  return index;
+}
 
 void for_each_element(KernelBuilder& k, const std::vector<int64_t>& shape,
                       const std::function<void(const Exprs&)>& body) {
@@ -184,6 +184,7 @@ void fill_result(KernelBuilder& k, double value) {
 
 void write_in_order(KernelBuilder& k, const OrderedWrites& writes) {
   if (!k.wanted(0) || numel_of(writes.columns) == 0 || numel_of(writes.steps) == 0) return;
+  if (SortedWrites::pays(k, writes)) return SortedWrites(k, writes).write();
   const DType t = result_type(k);
   const bool narrow = is_floating(t) && size_of(t) < 4;
   if (narrow && writes.mode == OrderedWrites::Mode::accumulate)

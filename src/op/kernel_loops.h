@@ -11,6 +11,8 @@ namespace cleave {
 // Emits a parallel loop over every index of `shape`; nothing if it is empty.
 void for_each_element(loop::KernelBuilder& k, const std::vector<int64_t>& shape,
                       const std::function<void(const loop::Exprs&)>& body);
+// The index of an element from its row-major number.
+loop::Exprs index_at(loop::KernelBuilder& k, const std::vector<int64_t>& shape, loop::Expr number);
 // result 0 = operand `flat`, of the same shape.
 void copy_to_result(loop::KernelBuilder& k, int flat);
 // result 0 = value
@@ -28,6 +30,9 @@ void fill_result(loop::KernelBuilder& k, double value);
 // Sums of f32 are accumulated in the result, except for rows that more than `hot_steps` steps add
 // to (a padding token's): those are accumulated in f64, in scratch, and added to the result at the
 // end. Of n steps, at most n / 129 rows are hot.
+//
+// Where the target has many threads, steps are sorted by position first (sorted_writes.h), and all
+// sums are accumulated in f64.
 struct OrderedWrites {
   enum class Mode { overwrite, accumulate };
   Mode mode = Mode::overwrite;
@@ -37,7 +42,8 @@ struct OrderedWrites {
   // If the key reads the column too, `key` is evaluated for each column; otherwise once for each
   // step, with an empty column.
   bool key_reads_column = false;
-  // For sums of f32: the number of values of each part of the key. If empty, no row has an f64 sum.
+  // The number of values of each part of the key. If empty, no row has an f64 sum, and nothing is
+  // sorted.
   std::vector<int64_t> keys;
   // Identifies positions within a column: equal keys mean the same position.
   std::function<loop::Exprs(const loop::Exprs& column, const loop::Exprs& step)> key;
@@ -47,8 +53,5 @@ struct OrderedWrites {
   std::function<loop::Expr(const loop::Exprs& column, const loop::Exprs& step)> value;
 };
 void write_in_order(loop::KernelBuilder& k, const OrderedWrites& writes);
-// Scratch of a call whose kernel uses OrderedWrites (KernelRule); derived from `keys`, `columns`,
-// `steps`, `key_reads_column` and the dtype of result 0. It is results 1 and 2.
-std::vector<loop::KernelRule::Scratch> scratch_of(const OrderedWrites& writes, DType dtype);
 
 }  // namespace cleave

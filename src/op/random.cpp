@@ -116,10 +116,10 @@ Result<Arrays> reference_dropout(const OpView& op, std::span<const Array* const>
 
 // ---- loops
 
-Expr linear_index(const Type& t, const Exprs& index) {
+Expr linear_index(KernelBuilder& k, const Type& t, const Exprs& index) {
   Expr at(0);
   for (size_t d = 0; d < index.size(); ++d) at = at * Expr(t.shape[d].value()) + index[d];
-  return at;
+  return k.simplified(at);
 }
 
 Expr word(KernelBuilder& k, int rng, const Expr& index) {
@@ -139,12 +139,12 @@ Expr threshold(double p) { return Expr(static_cast<int64_t>(std::ceil(p / word_s
 
 Exprs lower_rand(KernelBuilder& k, const OpView& op, const Exprs& index) {
   const Type& t = op.out_type(0);
-  return {uniform(word(k, 0, linear_index(t, index)), loop::compute_type(t.dtype))};
+  return {uniform(word(k, 0, linear_index(k, t, index)), loop::compute_type(t.dtype))};
 }
 
 Exprs lower_randn(KernelBuilder& k, const OpView& op, const Exprs& index) {
   const Type& t = op.out_type(0);
-  const Expr at = k.let(linear_index(t, index), "at");
+  const Expr at = k.let(linear_index(k, t, index), "at");
   const Expr odd = k.let(loop::binary(Op::truncmod, at, Expr(2)), "odd");
   const Expr u0 = uniform(word(k, 0, at - odd), DType::f64);
   const Expr u1 = uniform(word(k, 0, at - odd + Expr(1)), DType::f64);
@@ -159,7 +159,7 @@ Exprs lower_randn(KernelBuilder& k, const OpView& op, const Exprs& index) {
 Exprs lower_bernoulli(KernelBuilder& k, const OpView& op, const Exprs& index) {
   const Type& t = op.out_type(0);
   const DType type = loop::compute_type(t.dtype);
-  const Expr w = word(k, 1, linear_index(t, index));
+  const Expr w = word(k, 1, linear_index(k, t, index));
   if (op.given("p"))
     return {loop::cast(loop::binary(Op::lt, bits_of(w), threshold(op.float_attr("p"))), type)};
   const Expr p = k.let(k.load(0, index), "p");
@@ -174,7 +174,7 @@ Exprs lower_dropout(KernelBuilder& k, const OpView& op, const Exprs& index) {
   const Expr x = k.load(0, index);
   if (!trains(op)) return {x, loop::constant_int(DType::boolean, 1)};
   const double p = op.float_attr("p");
-  const Expr w = word(k, 1, linear_index(t, index));
+  const Expr w = word(k, 1, linear_index(k, t, index));
   const Expr keep = k.let(loop::binary(Op::ge, bits_of(w), threshold(p)), "keep");
   return {x * loop::cast(keep, x.type()) * loop::same(x, dropout_scale(p)), keep};
 }

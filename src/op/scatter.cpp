@@ -171,13 +171,6 @@ void set_sizes(OrderedWrites& w, const OpView& op, const std::vector<int64_t>& s
   if (!sizes.empty()) w.keys = {sizes[dim]};
 }
 
-std::vector<loop::KernelRule::Scratch> scratch(const OpView& op) {
-  if (folds(op)) return {};
-  OrderedWrites w;
-  set_sizes(w, op, static_shape(op.in_type(0)), static_shape(op.in_type(1)));
-  return scratch_of(w, op.out_type(0).dtype);
-}
-
 void lower(loop::KernelBuilder& k, const OpView& op) {
   if (folds(op)) return lower_scatter_reduce(k, op);
   const std::vector<int64_t>& sizes = k.operand(0).layout.shape;
@@ -322,8 +315,7 @@ OpDef scatter() {
       .reference = reference,
       .decompose = Absent{"a primitive of data movement"},
       .grad = grad,
-      .lower = loop::kernel(
-          {.build = lower, .starts_as = start, .streamed = streamed, .scratch = scratch}),
+      .lower = loop::kernel({.build = lower, .starts_as = start, .streamed = streamed}),
       .cost = cost(0),
       .samples = scatter_samples,
       .rejects = scatter_rejects,
@@ -359,8 +351,7 @@ OpDef scatter_add() {
       .reference = reference,
       .decompose = Absent{"a primitive of data movement"},
       .grad = grad,
-      .lower = loop::kernel(
-          {.build = lower, .starts_as = start, .streamed = streamed, .scratch = scratch}),
+      .lower = loop::kernel({.build = lower, .starts_as = start, .streamed = streamed}),
       .cost = cost(1),
       .samples = samples,
       .rejects = [] { return rejects("scatter_add"); },

@@ -16,13 +16,13 @@ GroupCode write_group(const Graph& graph, const std::vector<NodeId>& nodes,
   const GroupCalls calls{graph, nodes, operands, results};
   GroupContext c(calls, plan, kernel);
   switch (plan.mode) {
-    case GroupMode::plain: write_plain(c); break;
+    case GroupMode::plain: write_plain(c, cut); break;
     case GroupMode::rows: write_rows(c); break;
     case GroupMode::rows_and_columns: write_rows_and_columns(c, make_partial); break;
     case GroupMode::columns: write_columns(c, make_partial); break;
     case GroupMode::lanes: write_lanes(c); break;
     case GroupMode::chunks: write_chunks(c, make_partial); break;
-    case GroupMode::own_loops: write_own_loops(c, make_partial); break;
+    case GroupMode::own_loops: write_own_loops(c, make_partial, cut); break;
   }
   GroupCode out;
   out.streams = c.values.streams();

@@ -51,7 +51,7 @@ void write_start(GroupContext& c, ValueId operand, const Bound& result) {
 
 }  // namespace
 
-void write_own_loops(GroupContext& c, const MakePartial& make_partial) {
+void write_own_loops(GroupContext& c, const MakePartial& make_partial, const FoldParts& cut) {
   const NodeId n = c.calls.nodes.back();
   const Node& node = c.calls.graph.node(n);
   const OpView op = c.calls.graph.view(n);
@@ -61,11 +61,12 @@ void write_own_loops(GroupContext& c, const MakePartial& make_partial) {
     write_start(c, node.inputs[static_cast<size_t>(start)], result);
   std::vector<Bound> operands, results = {result};
   for (const ValueId v : node.inputs) operands.push_back(bound_of(c, v));
-  if (rule.scratch)
-    for (const auto& [dtype, shape] : rule.scratch(op)) {
-      results.push_back(make_partial(".scratch", dtype, numel_of(shape)));
-      results.back().layout = Layout::contiguous(shape);
-    }
+  c.sheet.many_threads = cut.many_threads;
+  c.sheet.make_scratch = [&](DType dtype, const std::vector<int64_t>& shape) {
+    Bound made = make_partial(".scratch", dtype, numel_of(shape));
+    made.layout = Layout::contiguous(shape);
+    return made;
+  };
   OwnLoops builder(c, n, std::move(operands), std::move(results));
   rule.build(builder, op);
 }

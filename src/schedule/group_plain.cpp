@@ -3,7 +3,8 @@
 //
 //   y[i,j] = x[j,i]     for tiles { for i in 16 { for j in 16 { y[i,j] = x[j,i] } } }
 //
-// so that each line of memory is used while it is in the first-level cache.
+// so that each line of memory is used while it is in the first-level cache, or in the memory that the
+// threads of a tile share.
 #include <algorithm>
 
 #include "schedule/group_results.h"
@@ -16,9 +17,10 @@ using namespace cleave::loop;
 
 namespace {
 
-// Tiles of a dim, of one vector at most, as equal as can be: 20 elements are 10 and 10.
+// Tiles of a dim, of `most` at most (of one vector on a processor), as equal as can be: of 16, 20
+// elements are 10 and 10.
 struct Sides {
-  int64_t extent, count = (extent - 1) / reduce_lanes + 1, size = (extent - 1) / count + 1;
+  int64_t extent, most, count = (extent - 1) / most + 1, size = (extent - 1) / count + 1;
 
   Expr from(const Expr& first) const {
     return extent % size == 0 ? Expr(size) : binary(Op::min, Expr(extent) - first, Expr(size));
@@ -37,9 +39,10 @@ void write_element(GroupContext& c, const Exprs& vars, const Expr& number) {
   store_all(c, results_of(c, c.numbered(number), std::nullopt));
 }
 
-void write_tiles(GroupContext& c, const std::vector<int64_t>& shape, size_t crossed) {
+void write_tiles(GroupContext& c, const std::vector<int64_t>& shape, size_t crossed,
+                 const FoldParts& cut) {
   const size_t last = shape.size() - 1;
-  const Sides rows{shape[crossed]}, columns{shape[last]};
+  const Sides rows{shape[crossed], cut.tile_side}, columns{shape[last], cut.tile_side};
   std::vector<int64_t> outer = shape;
   outer[crossed] = rows.count, outer[last] = columns.count;
   c.builder.parallel(outer, [&](const Exprs& p) {
@@ -51,7 +54,11 @@ void write_tiles(GroupContext& c, const std::vector<int64_t>& shape, size_t cros
       return c.let(number * Expr(s.size), "first", s.extent - s.size + 1);
     };
     const Expr row = first(at[crossed], rows), column = first(at[last], columns);
-    c.builder.loop(rows.from(row), [&](const Expr& i) {
+    const auto lines = [&](const std::function<void(const Expr&)>& body) {
+      if (cut.many_threads) return c.builder.each(rows.from(row), body);
+      c.builder.loop(rows.from(row), body);
+    };
+    lines([&](const Expr& i) {
       const OpenScope line(c, {i});
       at[crossed] = row + c.declared(i, rows.size);
       c.builder.each(columns.from(column), [&](const Expr& j) {
@@ -64,11 +71,11 @@ void write_tiles(GroupContext& c, const std::vector<int64_t>& shape, size_t cros
 
 }  // namespace
 
-void write_plain(GroupContext& c) {
+void write_plain(GroupContext& c, const FoldParts& cut) {
   const std::vector<int64_t> shape = shape_of(c);
   if (numel_of(shape) == 0) return;
   const Traversal traversal = Traversal::of(c.calls, c.plan, shape);
-  if (traversal.crossed) return write_tiles(c, shape, *traversal.crossed);
+  if (traversal.crossed) return write_tiles(c, shape, *traversal.crossed, cut);
   const auto split = shape.end() - static_cast<std::ptrdiff_t>(traversal.inner_dims);
   const int64_t rows = numel_of({shape.begin(), split}), columns = numel_of({split, shape.end()});
   if (rows == 1)

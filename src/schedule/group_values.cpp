@@ -31,6 +31,7 @@ class CallBuilder final : public KernelBuilder {
     values_.guarded_ = outer;
     return out;
   }
+  Expr simplified(Expr index) override { return values_.math().simplify(index); }
   Expr stream() override {
     std::vector<NodeId>& streams = values_.streams_;
     const auto at = static_cast<size_t>(std::ranges::find(streams, node_) - streams.begin());

@@ -1,6 +1,7 @@
 #include "simt/map_threads.h"
 
 #include "schedule/next_variable.h"
+#include "simt/merge_phases.h"
 #include "simt/phase_writer.h"
 
 namespace cleave::simt {
@@ -28,6 +29,7 @@ Kernel map_threads(const loop::Kernel& kernel, const MapSizes& sizes) {
     }
   }
   flush();
+  merge_phases(out);
   return out;
 }
 

@@ -18,6 +18,12 @@ namespace cleave::simt {
 using loop::Fold;
 using loop::Op;
 
+namespace {
+
+constexpr int64_t rows_bytes = 256;  // that a thread holds of rows at once
+
+}  // namespace
+
 // Calls `body` for the columns of a thread, whether they are there or not.
 void PhaseWriter::for_each_column(const Elements& columns, Block& out,
                                   const std::function<void(const Expr& k, Block&)>& body) {
@@ -30,8 +36,12 @@ void PhaseWriter::for_each_column(const Elements& columns, Block& out,
 void PhaseWriter::columns(const loop::For& f, Block& out) {
   const int width = column_width(f, from_), splits = column_splits(f);
   const Expr groups(loop::column_lanes / width);
-  Elements columns{
-      .count = expr(f.loop.extent), .chunk = width, .loops = {{f.loop.var, expr(f.loop.extent)}}};
+  Elements columns{.count = extent(f.loop.extent),
+                   .chunk = width,
+                   .loops = {{f.loop.var, extent(f.loop.extent)}}};
+  const int64_t* count = columns.count.as_const_int();
+  columns.may_be_beyond = count && *count != loop::column_lanes;
+  in_columns_ = true;
   ranges_.set(f.loop.var, Range{0, loop::column_lanes - 1});
   Expr split(0), first = member_ * Expr(width);
   if (splits > 1) {
@@ -73,6 +83,39 @@ void PhaseWriter::columns(const loop::For& f, Block& out) {
   }
   flush();
   arrays_.clear();
+  in_columns_ = false;
+}
+
+// The rows of a block, from `begin` on, if it is there: some at a time, all of whose reads come first.
+void PhaseWriter::columns_rows(Elements row, const Expr& first, const Expr& begin, int64_t block,
+                               int splits, const Expr& all, Block& out) {
+  int64_t row_bytes = 0;  // that a thread reads and writes
+  std::unordered_set<int64_t> seen;
+  for (const BufferAccess& a : accesses_of(*row.body, fold_chunk))
+    if (seen.insert(a.buffer).second)
+      row_bytes += row.chunk * size_of(from_.buffers[static_cast<size_t>(a.buffer)].dtype);
+  int64_t group = 8;
+  while (group > 1 && (group * row_bytes > rows_bytes || block % group != 0)) group /= 2;
+  const int64_t* count = all.as_const_int();
+  const bool are_all_there = count && *count % (block * splits) == 0;
+  const Expr end =
+      are_all_there ? begin + Expr(block) : binary(Op::min, begin + Expr(block), all);
+  const auto rows = [&](const Expr& from, const Expr& to, int64_t at_once) {
+    const Expr base = fresh("row");
+    ranges_.set(base, ranges_.of(row.row));
+    For f{.var = base, .begin = from, .end = to, .step = at_once, .body = {}};
+    row.first_row = base, row.repeats = at_once;
+    chunk_at(row, first, f.body);
+    out.push_back({std::move(f)});
+  };
+  if (group == 1) return rows(begin, end, 1);
+  if (count && *count % block == 0) return rows(begin, end, group);
+  // A block beyond the last row has none.
+  const Expr there = binary(Op::max, end - begin, Expr(0));
+  const Expr whole = fresh("whole");
+  let(whole, begin + binary(Op::truncdiv, there, Expr(group)) * Expr(group), out);
+  rows(begin, whole, group);
+  rows(whole, end, 1);
 }
 
 // Block by block, as one thread would: each adds up a block of rows in their type, and all add what
@@ -80,7 +123,7 @@ void PhaseWriter::columns(const loop::For& f, Block& out) {
 void PhaseWriter::columns_fold(const loop::Reduce& r, const Elements& columns, const Expr& split,
                                int splits, const Expr& first, Block& out) {
   const loop::Loop& l = r.loops[0];
-  const Expr extent = expr(l.extent), rows(column_block(r));
+  const Expr all = extent(l.extent), rows(column_block(r));
   const int64_t width = columns.chunk;
   std::vector<int64_t> sums, totals;  // arrays
   for (const Fold& f : r.folds) {
@@ -101,23 +144,17 @@ void PhaseWriter::columns_fold(const loop::Reduce& r, const Elements& columns, c
     return [&](size_t i, const Expr&) { return identity_of(r.folds[i].op, type_of(of[i])); };
   };
   set(totals, out, identities(totals));
-  const auto most = ranges_.most(extent);
+  const auto most = ranges_.most(all);
   const auto range = most ? std::optional(Range{0, std::max<int64_t>(*most - 1, 0)}) : std::nullopt;
   const Expr base = fresh("base"), begin = fresh("begin");
   ranges_.set(base, range), ranges_.set(l.var, range);
   For round{
-      .var = base, .begin = Expr(0), .end = extent, .step = splits * column_block(r), .body = {}};
+      .var = base, .begin = Expr(0), .end = all, .step = splits * column_block(r), .body = {}};
   let(begin, base + split * rows, round.body);
   set(sums, round.body, identities(sums));
-  For block{.var = l.var,
-            .begin = begin,
-            .end = binary(Op::min, begin + rows, extent),
-            .body = {},
-            .unrolled = 8};
   Elements row = columns;
-  row.body = &r.body, row.folds = &r.folds, row.sum_buffers = sums;
-  chunk_at(row, first, block.body);
-  round.body.push_back({std::move(block)});
+  row.body = &r.body, row.folds = &r.folds, row.sum_buffers = sums, row.row = l.var;
+  columns_rows(row, first, begin, column_block(r), splits, all, round.body);
   std::vector<int64_t> shared;
   const Expr lanes(loop::column_lanes);
   const Expr own = team_number_ * Expr(splits * loop::column_lanes) + first;
@@ -133,14 +170,14 @@ void PhaseWriter::columns_fold(const loop::Reduce& r, const Elements& columns, c
     barrier(round.body);
   }
   set(totals, round.body, [&](size_t i, const Expr& k) {
-    Expr all = load(totals[i], type_of(totals[i]), k);
+    Expr total = load(totals[i], type_of(totals[i]), k);
     for (int s = 0; s < splits; ++s) {
       const Expr at = splits > 1 ? own + Expr(s * loop::column_lanes) + k : k;
-      all = combined(
-          r.folds[i].op, all,
+      total = combined(
+          r.folds[i].op, total,
           cast(load(splits > 1 ? shared[i] : sums[i], type_of(sums[i]), at), type_of(totals[i])));
     }
-    return all;
+    return total;
   });
   out.push_back({std::move(round)});
   // The results, in their type.

@@ -42,18 +42,18 @@ void PhaseWriter::fold_nest(const loop::Reduce& r, size_t depth, const Exprs& su
   const loop::Loop& l = r.loops[depth];
   if (!r.blocks || r.blocks->loop != depth)
     return serial_loop(l, out, [&](Block& body) { fold_nest(r, depth + 1, sums, totals, body); });
-  const Expr extent = expr(l.extent), begin = fresh("begin");
-  const auto range = ranges_.of(extent);
+  const Expr count = extent(l.extent), begin = fresh("begin");
+  const auto range = ranges_.of(count);
   const auto within =
       range ? std::optional(Range{0, std::max<int64_t>(range->high - 1, 0)}) : std::nullopt;
   ranges_.set(begin, within), ranges_.set(l.var, within);
-  For blocks{.var = begin, .begin = Expr(0), .end = extent, .step = r.blocks->iterations};
+  For blocks{.var = begin, .begin = Expr(0), .end = count, .step = r.blocks->iterations};
   for (size_t k = 0; k < r.folds.size(); ++k)
     if (totals[k].defined())
       var(sums[k], identity_of(r.folds[k].op, r.folds[k].var.type()), blocks.body);
   For inside{.var = l.var,
              .begin = begin,
-             .end = binary(Op::min, begin + Expr(r.blocks->iterations), extent),
+             .end = binary(Op::min, begin + Expr(r.blocks->iterations), count),
              .body = {},
              .unrolled = 8};
   fold_nest(r, depth + 1, sums, totals, inside.body);
@@ -68,7 +68,7 @@ void PhaseWriter::fold_nest(const loop::Reduce& r, size_t depth, const Exprs& su
 void PhaseWriter::spread_fold(const loop::Reduce& r, Block& out) {
   Elements elements{.count = Expr(1), .chunk = fold_chunk, .body = &r.body, .folds = &r.folds};
   for (const loop::Loop& l : r.loops) {
-    elements.loops.push_back({l.var, expr(l.extent)});
+    elements.loops.push_back({l.var, extent(l.extent)});
     elements.count = elements.count * elements.loops.back().extent;
   }
   Exprs results;

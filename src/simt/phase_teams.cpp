@@ -23,7 +23,8 @@ void PhaseWriter::team_block(const loop::Block& b, Block& out) {
       if (conflict(pending_, accesses)) barrier(out);
       team_stmt(s, out);
       auto* f = std::get_if<loop::For>(&s.node);
-      if (f && column_threads(*f, from_) == team_) {  // its columns have other owners
+      // Their elements have other owners.
+      if (f && (column_threads(*f, from_) == team_ || is_tile(*f, from_))) {
         barrier(out);
         continue;
       }
@@ -68,9 +69,10 @@ void PhaseWriter::team_stmt(const loop::Stmt& s, Block& out) {
 
 void PhaseWriter::spread_loop(const loop::For& f, Block& out) {
   if (const int threads = column_threads(f, from_); threads == team_) return columns(f, out);
-  Elements elements{.count = expr(f.loop.extent),
+  if (is_tile(f, from_)) return tile(f, out);
+  Elements elements{.count = extent(f.loop.extent),
                     .chunk = f.kind == loop::ForKind::lanes ? 1 : fold_chunk,
-                    .loops = {{f.loop.var, expr(f.loop.extent)}},
+                    .loops = {{f.loop.var, extent(f.loop.extent)}},
                     .body = &f.body};
   spread(elements, out);
 }
@@ -150,8 +152,8 @@ void PhaseWriter::chunk(const Elements& elements, const Expr& number, const Expr
 void PhaseWriter::chunk_at(const Elements& elements, const Expr& first, Block& out) {
   const int64_t size = elements.chunk;
   const int64_t* count = elements.count.as_const_int();
-  const int64_t all = elements.repeats * elements.stride;
-  if (size == 1 || (count && *count % (elements.repeats > 1 ? all : size) == 0))
+  const int64_t all = elements.stride > 0 ? elements.repeats * elements.stride : size;
+  if (size == 1 || (count && *count % all == 0 && !elements.may_be_beyond))
     return chunk_elements(elements, first, true, out);
   const Expr end = first + Expr((elements.repeats - 1) * elements.stride + size);
   If whole{binary(Op::le, end, elements.count), {}, {}};
@@ -203,9 +205,7 @@ void PhaseWriter::chunk_elements(const Elements& elements, const Expr& first, bo
   const Expr k = size == 1 ? Expr(0) : fresh("k");
   if (size > 1) ranges_.set(k, Range{0, size - 1});
   if (is_wide) {
-    Exprs firsts;
-    for (int64_t r = 0; r < repeats; ++r) firsts.push_back(from + Expr(r * elements.stride));
-    wide_ = find_wide(elements, firsts);
+    wide_ = find_wide(elements, from);
     wide_index_ = repeat * Expr(size) + k;
   }
   for (size_t r = 0; r < static_cast<size_t>(repeats); ++r)
@@ -218,12 +218,14 @@ void PhaseWriter::chunk_elements(const Elements& elements, const Expr& first, bo
   if (own.defined()) own_index_ = own + repeat * Expr(size) + k;
   array_index_ = k;
   Block chunk, body;
-  share(from + repeat * Expr(elements.stride), chunk);
+  if (elements.row.defined()) let(elements.row, elements.first_row + repeat, chunk);
+  const Expr beyond = elements.stride > 0 ? repeat * Expr(elements.stride) : Expr(0);
+  share(from + beyond, chunk);
   const size_t folds = elements.folds ? elements.folds->size() : 0;
   for (size_t i = 0; i < folds; ++i)
     if (elements.sum_buffers.empty() && elements.totals[i].defined())
       var(elements.sums[i], identity_of((*elements.folds)[i].op, elements.sums[i].type()), chunk);
-  const Expr at_k = repeat * Expr(elements.stride) + k;
+  const Expr at_k = beyond + k;
   if (stays_in_row) {
     let(last.var, from + at_k, body);
   } else {
@@ -252,7 +254,10 @@ void PhaseWriter::chunk_elements(const Elements& elements, const Expr& first, bo
     body.clear();
     body.push_back({std::move(inside)});
   }
-  const auto repeated = [](const Expr& var, int64_t times, Block inside, Block& to) {
+  // Without arrays in registers loops stay loops.
+  const bool is_rolled =
+      !is_full && arrays_.empty() && elements.sum_buffers.empty() && locals_.empty();
+  const auto repeated = [&](const Expr& var, int64_t times, Block inside, Block& to) {
     if (times == 1)
       return void(to.insert(to.end(), std::make_move_iterator(inside.begin()),
                             std::make_move_iterator(inside.end())));
@@ -260,7 +265,7 @@ void PhaseWriter::chunk_elements(const Elements& elements, const Expr& first, bo
                       .begin = Expr(0),
                       .end = Expr(times),
                       .body = std::move(inside),
-                      .unrolled = 0}});
+                      .unrolled = is_rolled ? 1 : 0}});
   };
   repeated(k, size, std::move(body), chunk);
   for (size_t i = 0; i < folds; ++i)

@@ -17,8 +17,9 @@ using loop::VariableValues;
 namespace {
 
 constexpr int flat_threads = 256, few_threads = 128;
-constexpr int64_t shared_bytes = 48 << 10;  // of a block with several teams
-constexpr int64_t max_own_elements = 64;    // of a local buffer in a thread's registers
+constexpr int64_t flat_bytes = 64, max_flat_repeats = 4;  // that a thread reads at once
+constexpr int64_t shared_bytes = 48 << 10;                // of a block with several teams
+constexpr int64_t max_own_elements = 64;  // of a local buffer in a thread's registers
 
 int64_t blocks_for(int64_t n, int64_t each) { return (n + each - 1) / each; }
 
@@ -149,28 +150,50 @@ void PhaseWriter::parallel(const loop::For& f) {
   teams(f, team_threads(f.body, from_));
 }
 
+// Chunks of a thread, whose reads come first: so many that they are of flat_bytes, where there are
+// blocks enough.
+int64_t PhaseWriter::flat_repeats(const loop::For& f, int64_t block_elements) const {
+  const int64_t n = *f.loop.extent.as_const_int();
+  int64_t bytes = 0;  // that a block of threads reads for a chunk
+  std::unordered_set<int64_t> seen;
+  for (const BufferAccess& a : accesses_of(f.body, fold_chunk)) {
+    const loop::Buffer& b = from_.buffers[static_cast<size_t>(a.buffer)];
+    if (!a.is_write && b.elements >= n && seen.insert(a.buffer).second)
+      bytes += block_elements * size_of(b.dtype);
+  }
+  int64_t repeats = max_flat_repeats;
+  while (repeats > 1 && (repeats * bytes > flat_bytes * flat_threads ||
+                         blocks_for(n, block_elements * repeats) < 4 * sizes_.many_blocks))
+    repeats /= 2;
+  return repeats;
+}
+
 void PhaseWriter::flat(const loop::For& f) {
   const int64_t n = *f.loop.extent.as_const_int();
   const bool has_halves = std::ranges::any_of(
       from_.buffers, [](const loop::Buffer& b) { return b.elements > 1 && size_of(b.dtype) <= 2; });
-  const int64_t chunk = !f.vectors.any() || n < sizes_.medium ? 1
-                        : n >= sizes_.large && has_halves     ? 8
-                                                              : 4;
+  const int64_t chunk = n < sizes_.medium ? 1 : n >= sizes_.large && has_halves ? 8 : 4;
   const int threads = chunk > 1 ? flat_threads : few_threads;
+  const int64_t repeats = chunk > 1 ? flat_repeats(f, threads * chunk) : 1;
   begin(1, threads);
   place_locals(f.body);
   Block body;
-  const int64_t chunks = blocks_for(n, chunk), blocks = blocks_for(chunks, threads);
+  const int64_t chunks = blocks_for(n, chunk), blocks = blocks_for(chunks, threads * repeats);
   ranges_.set(block_, Range{0, blocks - 1});
   const Expr number = fresh("chunk");
-  let(number, block_ * Expr(threads) + thread_, body);
+  let(number, block_ * Expr(threads * repeats) + thread_, body);
   ranges_.set(number, Range{0, chunks - 1});  // where it is used
-  Elements elements{.count = f.loop.extent, .chunk = chunk, .loops = {f.loop}, .body = &f.body};
+  Elements elements{.count = f.loop.extent,
+                    .chunk = chunk,
+                    .repeats = repeats,
+                    .stride = repeats > 1 ? threads * chunk : 0,
+                    .loops = {f.loop},
+                    .body = &f.body};
   const int64_t* row = f.rows.length.defined() ? f.rows.length.as_const_int() : nullptr;
   if (row && *row % chunk == 0) elements.shared = f.rows.shared;
   Block inside;
   this->chunk(elements, number, Expr(0), inside);
-  if (chunks % threads == 0)
+  if (chunks % threads == 0 && blocks * repeats * threads == chunks)
     body.insert(body.end(), inside.begin(), inside.end());
   else
     body.push_back({If{binary(Op::lt, number, Expr(chunks)), std::move(inside), {}}});
@@ -235,7 +258,7 @@ Expr PhaseWriter::local_index(const Local& local, const Expr& index) const {
 }
 
 Expr PhaseWriter::expr(const Expr& e) const {
-  if (wide_.empty() && locals_.empty() && arrays_.empty()) return e;
+  if (wide_.empty() && turned_.empty() && locals_.empty() && arrays_.empty()) return e;
   return replaced(e, [&](const Expr& part) {
     if (part->op == Op::var) {
       const auto array = arrays_.find(part->id());
@@ -247,6 +270,9 @@ Expr PhaseWriter::expr(const Expr& e) const {
     for (const Wide& w : wide_)
       if (w.buffer == part->buffer() && w.index == part->args[0])
         return load(w.local, to_.buffers[static_cast<size_t>(w.local)].dtype, wide_index_);
+    for (const Turned& t : turned_)
+      if (t.buffer == part->buffer() && t.index == part->args[0])
+        return load(t.shared, to_.buffers[static_cast<size_t>(t.shared)].dtype, turned_index_);
     const auto local = locals_.find(part->buffer());
     if (local == locals_.end()) return Expr();
     const Local& at = local->second;
@@ -273,11 +299,11 @@ void PhaseWriter::barrier(Block& out) {
 
 void PhaseWriter::serial_loop(const loop::Loop& l, Block& out,
                               const std::function<void(Block&)>& body) {
-  const Expr extent = expr(l.extent);
-  const auto range = ranges_.of(extent);
+  const Expr count = extent(l.extent);
+  const auto range = ranges_.of(count);
   ranges_.set(
       l.var, range ? std::optional(Range{0, std::max<int64_t>(range->high - 1, 0)}) : std::nullopt);
-  For f{.var = l.var, .begin = Expr(0), .end = extent};
+  For f{.var = l.var, .begin = Expr(0), .end = count};
   body(f.body);
   out.push_back({std::move(f)});
 }

@@ -19,6 +19,10 @@ struct Elements {
   int64_t chunk = 1;
   // Chunks of a thread, `stride` elements apart, whose reads all come before its writes.
   int64_t repeats = 1, stride = 0;
+  // Threads beyond the last element have a chunk too.
+  bool may_be_beyond = false;
+  // Or the repeats are the chunk's elements at so many values of another loop's variable.
+  Expr row = {}, first_row = {};
   std::vector<loop::Loop> loops;
   size_t shared = 0;  // the first statements have equal values for the elements of a chunk
   const loop::Block* body = nullptr;
@@ -53,6 +57,7 @@ class PhaseWriter {
   void place_locals(const loop::Block& body);
   void end(int64_t blocks, int threads, Block body);
   void flat(const loop::For& f);
+  int64_t flat_repeats(const loop::For& f, int64_t block_elements) const;
   void teams(const loop::For& f, int team);
 
   // ---- statements that a team runs
@@ -60,8 +65,12 @@ class PhaseWriter {
   void team_stmt(const loop::Stmt& s, Block& out);
   void spread_loop(const loop::For& f, Block& out);
   void columns(const loop::For& f, Block& out);
+  void tile(const loop::For& f, Block& out);
+  void find_turned(const loop::For& f, const loop::For& g, int64_t width);
   void columns_fold(const loop::Reduce& r, const Elements& columns, const Expr& split, int splits,
                     const Expr& first, Block& out);
+  void columns_rows(Elements row, const Expr& first, const Expr& begin, int64_t block, int splits,
+                    const Expr& all, Block& out);
   void for_each_column(const Elements& columns, Block& out,
                        const std::function<void(const Expr& k, Block&)>& body);
   void spread_fold(const loop::Reduce& r, Block& out);
@@ -81,6 +90,7 @@ class PhaseWriter {
                  Block& out);
   void serial_loop(const loop::Loop& l, Block& out, const std::function<void(Block&)>& body);
   Expr expr(const Expr& e) const;
+  Expr extent(const Expr& e) { return ranges_.decided(expr(e)); }
   void let(const Expr& var, const Expr& value, Block& out);
   void var(const Expr& var, const Expr& value, Block& out);
   void barrier(Block& out);
@@ -111,7 +121,7 @@ class PhaseWriter {
     Exprs first_indices;  // of each repeat
     bool is_read = false, is_written = false;
   };
-  std::vector<Wide> find_wide(const Elements& elements, const Exprs& firsts);
+  std::vector<Wide> find_wide(const Elements& elements, const Expr& from);
   std::vector<Wide> wide_;
   Expr wide_index_;
   // What a thread has read of buffers that the phase doesn't write, for later loops over the same
@@ -123,7 +133,15 @@ class PhaseWriter {
     int64_t local = 0;
   };
   std::vector<Kept> kept_;
+  bool in_columns_ = false;              // whose threads share elements out in another way
   std::unordered_set<int64_t> written_;  // buffers, in this phase
+  // ---- of a tile: what it reads across, in shared memory
+  struct Turned {
+    int64_t shared = 0, buffer = 0;
+    Expr index, read;  // as it is written, and by the loops' variables alone
+  };
+  std::vector<Turned> turned_;
+  Expr turned_index_;
   // Variables with a value for each column of a thread, in buffers of the thread.
   std::unordered_map<int64_t, int64_t> arrays_;
   Expr array_index_;

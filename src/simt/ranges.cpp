@@ -50,6 +50,18 @@ std::optional<Range> Ranges::of(const Expr& e) {
   return out;
 }
 
+Expr Ranges::decided(const Expr& e) {
+  const auto range = of(e);
+  if (!range || e.type() == DType::boolean) return e;
+  if (range->low == range->high) return loop::constant_int(e.type(), range->low);
+  if (e->op != Op::min && e->op != Op::max) return e;
+  const auto a = of(e->args[0]), b = of(e->args[1]);
+  if (!a || !b) return e;
+  const bool first_is_less = a->high <= b->low;
+  if (!first_is_less && b->high > a->low) return e;
+  return decided(e->args[first_is_less == (e->op == Op::min) ? 0 : 1]);
+}
+
 std::optional<int64_t> Ranges::most(const Expr& e) {
   if (const auto range = of(e)) return range->high;
   if (e->op != Op::min && e->op != Op::max) return std::nullopt;

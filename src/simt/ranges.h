@@ -21,6 +21,9 @@ class Ranges {
   std::optional<Range> of(const loop::Expr& e);
   // The largest value, which may be known where the least isn't.
   std::optional<int64_t> most(const loop::Expr& e);
+  // The same value in fewer operations, where ranges say which: a constant, or one side of a min or
+  // max; else e.
+  loop::Expr decided(const loop::Expr& e);
 
  private:
   std::optional<Range> of_operation(const loop::ExprNode& e);

@@ -32,7 +32,7 @@ bool any_inside(const loop::Block& block, const F& test) {
   });
 }
 
-constexpr int most_splits = 8;
+constexpr int most_splits = 32;
 
 // Lets and Stores alone.
 bool is_plain(const loop::Block& body) {
@@ -94,11 +94,23 @@ int column_threads(const loop::For& f, const loop::Kernel& kernel) {
   return loop::column_lanes / column_width(f, kernel) * column_splits(f);
 }
 
+bool is_tile(const loop::For& f, const loop::Kernel& kernel) {
+  if (f.kind != loop::ForKind::independent || f.body.size() != 1) return false;
+  auto* g = std::get_if<loop::For>(&f.body[0].node);
+  if (!g || g->kind != loop::ForKind::independent || !is_plain(g->body)) return false;
+  for (const loop::Loop& side : {f.loop, g->loop})
+    if (const int64_t n = most_elements({side}); n == 0 || n > tile_side) return false;
+  if (reads_and_writes_one(g->body)) return false;
+  return std::ranges::none_of(accesses_of(g->body, fold_chunk), [&](const BufferAccess& a) {
+    return kernel.buffers[static_cast<size_t>(a.buffer)].access == loop::Access::local;
+  });
+}
+
 int fold_threads(int64_t n) {
   const int64_t chunks = (n + fold_chunk - 1) / fold_chunk;
   if (n <= 0) return warp_lanes;
   if (n <= 2048) return power_of_two(chunks, warp_lanes);
-  return n <= 8192 ? 128 : n <= 32768 ? 256 : 512;
+  return n <= 8192 ? 128 : n <= 32768 ? 256 : max_threads;
 }
 
 int64_t most_elements(const std::vector<loop::Loop>& loops) {
@@ -130,7 +142,9 @@ int team_threads(const loop::Block& body, const loop::Kernel& kernel) {
     if (auto* r = std::get_if<loop::Reduce>(&s.node)) {
       if (is_spread(*r)) here = fold_threads(most_elements(r->loops));
     } else if (auto* f = std::get_if<loop::For>(&s.node)) {
-      if (!is_spread(*f)) {
+      if (is_tile(*f, kernel)) {
+        here = tile_threads;
+      } else if (!is_spread(*f)) {
         here = team_threads(f->body, kernel);
       } else if (const int64_t n = extent_of(*f); f->kind == loop::ForKind::lanes) {
         here = power_of_two(n, loop::column_lanes);

@@ -39,6 +39,12 @@ int column_splits(const loop::For& f);
 // Of a team; 0: the loop is shared out as any other.
 int column_threads(const loop::For& f, const loop::Kernel& kernel);
 
+// A tile of elements that lie in one order in some buffers and in another in others: two loops that
+// are shared out together (phase_tiles.cpp).
+bool is_tile(const loop::For& f, const loop::Kernel& kernel);
+constexpr int tile_threads = 256;
+constexpr int64_t tile_side = 128;  // at most
+
 // For the statements of a parallel loop's iteration, or of those between two. A power of two; 1:
 // one thread runs all of it.
 int team_threads(const loop::Block& body, const loop::Kernel& kernel);

@@ -78,8 +78,7 @@ class Uses {
 
 }  // namespace
 
-std::vector<PhaseWriter::Wide> PhaseWriter::find_wide(const Elements& elements,
-                                                      const Exprs& firsts) {
+std::vector<PhaseWriter::Wide> PhaseWriter::find_wide(const Elements& elements, const Expr& from) {
   Uses uses;
   uses.block(*elements.body, 0, true);
   if (elements.folds) {
@@ -119,11 +118,14 @@ std::vector<PhaseWriter::Wide> PhaseWriter::find_wide(const Elements& elements,
     const loop::Buffer& b = from_.buffers[static_cast<size_t>(u.buffer)];
     const Expr at = replaced(u.index, lets);
     Exprs indices;
-    for (const Expr& first : firsts)
-      indices.push_back(replaced(at, VariableValues{{var->id(), first}}));
+    for (int64_t r = 0; r < elements.repeats; ++r) {
+      VariableValues values = {{var->id(), from + Expr(r * elements.stride)}};
+      if (elements.row.defined()) values[elements.row->id()] = elements.first_row + Expr(r);
+      indices.push_back(replaced(at, values));
+    }
     out.push_back({0, u.buffer, u.index, std::move(indices), !u.is_write, u.is_write});
     const int64_t* count = elements.count.as_const_int();
-    if (!is_stored && team_ > 1 && count && elements.loops.size() == 1 && arrays_.empty() &&
+    if (!is_stored && team_ > 1 && count && elements.loops.size() == 1 && !in_columns_ &&
         !written_.contains(u.buffer)) {
       Kept kept{u.buffer, replaced(at, VariableValues{{var->id(), shared_variable()}}), *count,
                 elements.chunk, elements.repeats};

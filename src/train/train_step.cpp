@@ -363,6 +363,9 @@ int64_t TrainStep::measured_peak_bytes() const {
   return last.instance().touched_arena_bytes() + last.report().placeholder_bytes;
 }
 void TrainStep::profile_kernels(bool on) { state().step->profile_kernels(on); }
+Target TrainStep::tuned_target() const {
+  return value_or_throw(state().step->last().instance().tuned_target());
+}
 std::vector<StepTime> TrainStep::step_times() const {
   return state().step->last().instance().step_times();
 }

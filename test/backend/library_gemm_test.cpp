@@ -1,9 +1,10 @@
 // Products of the CUDA backend on a simulated device, by cuBLASLt and by the kernel of our own,
 // beside those of the CPU.
-// tests: gemm_plan.cpp cublas_product.cpp cublas_api.cpp library.cpp
+// tests: gemm_plan.cpp cublas_product.cpp cublas_api.cpp library.cpp tune_products.cpp
 #include "backend/cuda/library_gemm.h"
 
 #include "backend/cuda/gemm_plan.h"
+#include "backend/cuda/tune_products.h"
 #include "base/alignment.h"
 #include "test/backend/run_case.h"
 
@@ -71,6 +72,39 @@ TEST(CudaGemm, PointersOfAnyAlignment) {
     product->call(at.data(), nullptr, {*pool});
     EXPECT_EQ(memory[2][n], n) << offset;
   }
+}
+
+// The first of the heuristic's answers, another one that the target names; one that there isn't is
+// the first, and so is that for another product.
+TEST(CudaGemm, AnswersOfTheHeuristic) {
+  constexpr int64_t n = 24;
+  GemmSpec s{.m = n, .n = n, .k = n, .a_row = n, .b_row = n};
+  const std::string name = cuda::answer_name(cuda::plan_gemm(s)->product);
+  const auto pool = make_thread_pool(1);
+  alignas(256) float memory[3][n * n] = {};
+  const auto taken = [&](const cuda::Answers& answers) {
+    const auto product = value_or_throw(cuda::make_library(s, simulated_device(), answers));
+    std::array<void*, max_library_operands> at{};
+    at[GemmOperand::a] = memory[0], at[GemmOperand::b] = memory[1], at[GemmOperand::c] = memory[2];
+    product->call(at.data(), nullptr, {*pool});
+    return taken_answer();
+  };
+  EXPECT_EQ(taken({}), 0);
+  EXPECT_EQ(taken({{name, 2}}), 2);
+  EXPECT_EQ(taken({{name, 1}}), 1);
+  EXPECT_EQ(taken({{name, simulated_answers}}), 0);
+  s.m = n - 1;
+  EXPECT_EQ(taken({{name, 2}}), 0);
+}
+
+TEST(CudaGemm, TheFastestAnswerIsTakenWhereItGainsEnough) {
+  const auto fastest = [](std::vector<float> ms) { return cuda::fastest_of(ms); };
+  EXPECT_EQ(fastest({}), 0);
+  EXPECT_EQ(fastest({2, 1, 1.5f}), 1);
+  EXPECT_EQ(fastest({1, .99f, .985f}), 0);
+  EXPECT_EQ(fastest({1, .99f, .97f}), 2);
+  EXPECT_EQ(fastest({1, NAN, .9f}), 2);
+  EXPECT_EQ(fastest({NAN, 3, 2}), 2);
 }
 
 TEST(CudaGemm, IntegersAreNotTheLibrarys) {

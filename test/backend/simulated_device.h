@@ -14,5 +14,7 @@ cuda::LibraryDevicePtr simulated_device(bool has_libraries = true, int64_t most_
 
 // What simulated_device's cuBLASLt is made of. Its heuristic has no algorithm for a single number.
 cuda::CublasApi simulated_cublas();
+constexpr int simulated_answers = 3;  // of its heuristic
+int taken_answer();                   // by the last product
 
 }  // namespace cleave::test

@@ -75,11 +75,21 @@ TEST(TargetFile, a_name_or_a_path) {
   slow.write(path);
   EXPECT_EQ(Target::read(path), slow);
   EXPECT_EQ(value_or_throw(target_of(path)), slow);
-  std::ofstream(path) << std::string(100'000, '#');
+  std::ofstream(path) << std::string(2'000'000, '#');
   EXPECT_NE(target_of(path).failure().message.find("no target file"), std::string::npos);
   std::filesystem::remove(path);
   EXPECT_EQ(target_of(path).failure().kind, ErrorKind::user);
   EXPECT_THROW(Target::read(path), Error);
+}
+
+TEST(TargetFile, answers_of_a_library) {
+  const std::string head = "cleave-target 1\nset sm_90\n";
+  Target target = value_or_throw(parse_target_file(head + "answer product,a 3\nanswer b 0\n"));
+  EXPECT_EQ(target.answers, (std::map<std::string, int>{{"product,a", 3}, {"b", 0}}));
+  EXPECT_EQ(value_or_throw(parse_target_file(print_target_file(target))), target);
+  for (const char* line : {"answer", "answer a", "answer a -1", "answer a 100", "answer a 1 2",
+                           "answer a x", "answer a 1\nanswer a 1"})
+    EXPECT_FALSE(parse_target_file(head + line + "\n").ok()) << line;
 }
 
 TEST(TargetFile, in_one_word) {

@@ -7,8 +7,8 @@
 #include "ir/edit.h"
 #include "ir/specialize.h"
 #include "ir/subgraph.h"
-#include "test/op/both_engines.h"
 #include "test/random_inputs.h"
+#include "test/sample/both_engines.h"
 
 namespace cleave::test {
 namespace {

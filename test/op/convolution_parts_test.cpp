@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "op/convolution.h"
-#include "test/op/both_engines.h"
+#include "test/sample/both_engines.h"
 
 namespace cleave::test {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cleave/cleave.h"
-#include "test/op/both_engines.h"
+#include "test/sample/both_engines.h"
 #include "test/targets.h"
 
 namespace cleave::test {

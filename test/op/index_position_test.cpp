@@ -1,7 +1,7 @@
 // Where advanced indexing puts its dims: facts of NumPy 1.26 (which ATen follows), written out.
 #include <gtest/gtest.h>
 
-#include "test/op/both_engines.h"
+#include "test/sample/both_engines.h"
 
 namespace cleave::test {
 namespace {

@@ -2,7 +2,7 @@
 // pieces beside the oracle, in every dtype that they move.
 #include <gtest/gtest.h>
 
-#include "test/op/both_engines.h"
+#include "test/sample/both_engines.h"
 
 namespace cleave::test {
 namespace {

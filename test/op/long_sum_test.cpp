@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "test/op/both_engines.h"
+#include "test/sample/both_engines.h"
 
 namespace cleave::test {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "grad/grad.h"
 #include "ir/text.h"
-#include "test/op/both_engines.h"
 #include "test/random_inputs.h"
+#include "test/sample/both_engines.h"
 
 namespace cleave::test {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "exec/executable.h"
 #include "interp/array_memory.h"
-#include "test/op/both_engines.h"
+#include "test/sample/both_engines.h"
 
 namespace cleave::test {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "test/op/both_engines.h"
+#include "test/sample/both_engines.h"
 
 namespace cleave::test {
 namespace {

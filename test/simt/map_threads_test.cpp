@@ -1,6 +1,7 @@
 // Loop nests as threads compute what they say, each access as it should be (simulate.h): around
 // every number of elements at which another way is taken.
 // tests: phase_writer.cpp phase_teams.cpp phase_folds.cpp phase_columns.cpp wide.cpp
+// tests: phase_tiles.cpp merge_phases.cpp
 #include "simt/map_threads.h"
 
 #include <gtest/gtest.h>
@@ -54,6 +55,50 @@ TEST(MapThreads, threads_of_flat_loops) {
   EXPECT_EQ(test::count<CopyIn>(of(131071).body), 0);
   EXPECT_GE(test::count<CopyIn>(of(131072).body), 2);
   EXPECT_GE(test::count<CopyOut>(of(131072).body), 1);
+}
+
+// Of large ones each thread takes up to four chunks, a block of threads apart, and reads all first.
+TEST(MapThreads, chunks_of_large_flat_loops) {
+  const MapSizes small{.many_blocks = 1, .medium = 8, .large = 8};
+  const auto text = [](int64_t n) { return test::with(flat_add, {{"N", n}}); };
+  EXPECT_EQ(map_threads(test::loops(text(8192)), small).phases[0].blocks, 4);  // 2 x 4 x 256 each
+  for (const int64_t n : {8192, 8191, 8193, 9000, 12288, 5000})
+    EXPECT_EQ(test::wrong(text(n)), "") << n;
+  const std::string casts =
+      "kernel %y(%x: bf16[N] read, %y: f32[N] write) work N {\n"
+      "  for p in N parallel {\n    %y[p] = %x[p] + 1.0\n  }\n}\n";
+  for (const int64_t n : {32768, 32767, 32776, 40000, 65536}) {
+    const std::string at = test::with(casts, {{"N", n}});
+    EXPECT_EQ(test::wrong(at), "") << n;
+  }
+  EXPECT_EQ(map_threads(test::loops(test::with(casts, {{"N", 32768}})), small).phases[0].blocks, 4);
+}
+
+const std::string tiles =
+    "kernel %y(%x: T[262144] read, %z: T[262144] read, %y: T[262144] write) work 262144 {\n"
+    "  for p in 64 parallel {\n    let a = truncdiv(p, 8)\n    let b = p - a*8\n"
+    "    for i in min(512 - a*I, I) independent {\n"
+    "      for j in min(512 - b*J, J) independent {\n        let t = %x[(b*J + j)*512 + a*I + i]\n"
+    "        %y[(a*I + i)*512 + b*J + j] = t + t*%z[(a*I + i)*512 + b*J + j]\n      }\n    }\n"
+    "  }\n}\n";
+
+std::string tiles_of(const char* type, int64_t i, int64_t j) {
+  std::string text = test::with(tiles, {{"I", i}, {"J", j}});
+  for (size_t at; (at = text.find(": T[")) != text.npos;) text.replace(at + 2, 1, type);
+  return text;
+}
+
+TEST(MapThreads, tiles_are_turned_in_shared_memory) {
+  for (const char* type : {"f32", "bf16", "f64", "i32", "i64"})
+    for (const auto& [i, j] : {std::pair{64, 64}, {60, 64}, {17, 64}, {64, 3}, {1, 64}})
+      EXPECT_EQ(test::wrong(tiles_of(type, i, j)), "") << type << " " << i << " x " << j;
+  const Kernel k = mapped(tiles_of("f32", 64, 64));
+  EXPECT_TRUE(has_space(k, "x_tile", Space::shared));
+  EXPECT_FALSE(has_space(k, "z_tile", Space::shared));
+  EXPECT_EQ(k.phases[0].threads, 256);
+  EXPECT_EQ(test::count<Barrier>(k), 2);
+  // Without the barrier between the tile's writes and reads the simulator finds a race.
+  EXPECT_FALSE(test::defects(test::without<Barrier>(k, 0)).empty());
 }
 
 TEST(MapThreads, flat_loops_of_all_types) {
@@ -279,7 +324,32 @@ TEST(MapThreads, columns_are_split_among_threads) {
   }
   EXPECT_EQ(mapped(columns_of(128, 64)).phases[0].blocks, 2);
   EXPECT_EQ(mapped(columns_of(128, 64)).phases[0].threads, 64);
-  EXPECT_EQ(mapped(columns_of(128, 512)).phases[0].threads, 128);
+  EXPECT_EQ(mapped(columns_of(128, 512)).phases[0].threads, 512);
+}
+
+// Sums of the columns of %x and %z, and a third loop that reads or doesn't read what one writes.
+std::string sums_of_two(const char* third) {
+  return fmt::format(
+      "kernel %y(%x: f32[6400] read, %z: f32[6400] read, %y: f32[64] update, %u: f32[64] update, "
+      "%v: f32[64] write) work 6400 {{\n"
+      "  for p in 1 parallel {{\n    for c in 64 lanes {{\n      fold over r in 100 {{\n"
+      "        s = sum of %x[r*64 + c]\n      }}\n      %y[c] = s\n    }}\n  }}\n"
+      "  for p2 in 1 parallel {{\n    for c2 in 64 lanes {{\n      fold over r2 in 100 {{\n"
+      "        s2 = sum of %z[r2*64 + c2]\n      }}\n      %u[c2] = s2\n    }}\n  }}\n"
+      "  for p3 in 1 parallel {{\n    for c3 in 64 lanes {{\n      fold over r3 in 100 {{\n"
+      "        s3 = sum of {}\n      }}\n      %v[c3] = s3\n    }}\n  }}\n}}\n",
+      third);
+}
+
+TEST(MapThreads, loops_that_do_not_wait_for_each_other_are_one_launch) {
+  const std::string apart = sums_of_two("%x[r3*64 + c3]*%z[r3*64 + c3]"),
+                    after = sums_of_two("%x[r3*64 + c3]*%u[c3]");
+  EXPECT_EQ(test::wrong(apart), "");
+  EXPECT_EQ(test::wrong(after), "");
+  ASSERT_EQ(mapped(apart).phases.size(), 1u);
+  EXPECT_EQ(mapped(apart).phases[0].blocks, 3);
+  ASSERT_EQ(mapped(after).phases.size(), 2u);
+  EXPECT_EQ(mapped(after).phases[0].blocks, 2);
 }
 
 TEST(MapThreads, several_folds_of_a_column) {

@@ -141,5 +141,24 @@ TEST_F(RangesOf, random_expressions) {
   EXPECT_GT(told, 1000);
 }
 
+TEST(Ranges, what_they_decide) {
+  const Expr i = make_var(0, "i", DType::i64), n = make_var(1, "n", DType::i64);
+  Ranges r;
+  r.set(i, Range{0, 11});
+  const auto least = [](const Expr& a, const Expr& b) { return binary(Op::min, a, b); };
+  EXPECT_EQ(r.decided(least(Expr(768) - i * Expr(64), Expr(64))), Expr(64));
+  EXPECT_EQ(r.decided(least(Expr(64), Expr(768) - i * Expr(64))), Expr(64));
+  const Expr some = least(Expr(700) - i * Expr(64), Expr(64));
+  EXPECT_EQ(r.decided(some), some);
+  EXPECT_EQ(r.decided(binary(Op::max, least(Expr(768) - i * Expr(64), Expr(64)), Expr(0))),
+            Expr(64));
+  EXPECT_EQ(r.decided(binary(Op::max, i, Expr(-1))), i);
+  EXPECT_EQ(r.decided(binary(Op::max, i, Expr(12))), Expr(12));
+  r.set(n, Range{7, 7});
+  EXPECT_EQ(r.decided(n + Expr(1)), Expr(8));
+  const Expr unknown = make_var(2, "u", DType::i64);
+  EXPECT_EQ(r.decided(least(unknown, Expr(3))), least(unknown, Expr(3)));
+}
+
 }  // namespace
 }  // namespace cleave::simt

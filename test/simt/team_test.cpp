@@ -45,7 +45,7 @@ TEST(Team, of_a_fold) {
   const std::pair<int64_t, int> all[] = {{1, 1},       {8, 1},        {9, 2},      {16, 2},
                                          {17, 4},      {255, 32},     {256, 32},   {2048, 32},
                                          {2049, 128},  {8192, 128},   {8193, 256}, {32768, 256},
-                                         {32769, 512}, {1 << 30, 512}};
+                                         {32769, 1024}, {1 << 30, 1024}};
   for (const auto& [n, threads] : all) EXPECT_EQ(fold_threads(n), threads) << n;
   EXPECT_EQ(fold_threads(0), warp_lanes);  // not known
 }
@@ -56,7 +56,7 @@ TEST(Team, is_that_of_the_longest_statement) {
   EXPECT_EQ(team_of(fold_of("q in 40, r in 100")), 128);
   EXPECT_EQ(team_of(fold_of("r in %n[p]")), 32);
   EXPECT_EQ(team_of(fold_of("r in min(%n[p], 64)")), 8);
-  EXPECT_EQ(team_of(fold_of("r in 64") + "\n" + loop_of("40000")), 512);
+  EXPECT_EQ(team_of(fold_of("r in 64") + "\n" + loop_of("40000")), 1024);
   EXPECT_EQ(team_of("for t in 3 {\n" + loop_of("768") + "\n}"), 32);
   EXPECT_EQ(team_of("if lt(p, 2) {\n" + loop_of("768") + "\n}"), 32);
 }
@@ -89,20 +89,33 @@ TEST(Team, loops_that_hold_longer_ones_are_not_shared_out) {
              " = s\n}"));
 }
 
+TEST(Team, of_a_tile) {
+  const auto tile = [](int64_t i, int64_t j, const char* body) {
+    return fmt::format("for i in {} independent {{\nfor j in {} independent {{\n{}\n}}\n}}", i, j,
+                       body);
+  };
+  const char* turned = "%y[i*64 + j] = %x[j*64 + i]";
+  EXPECT_EQ(team_of(tile(64, 64, turned)), 256);
+  EXPECT_EQ(team_of(tile(16, 16, turned)), 256);
+  EXPECT_NE(team_of(tile(256, 64, turned)), 256);                 // longer than a tile's side
+  EXPECT_NE(team_of(tile(64, 64, "%y[i*64 + j] = %y[j]")), 256);  // reads what it writes
+}
+
 TEST(Team, columns_with_long_folds_are_split) {
   EXPECT_EQ(splits_of("16"), 1);
   EXPECT_EQ(splits_of("17"), 2);
   EXPECT_EQ(splits_of("32"), 2);
   EXPECT_EQ(splits_of("33"), 4);
-  EXPECT_EQ(splits_of("512"), 8);
-  EXPECT_EQ(splits_of("min(%n[p], 300)"), 8);
+  EXPECT_EQ(splits_of("512"), 32);
+  EXPECT_EQ(splits_of("4096"), 32);
+  EXPECT_EQ(splits_of("min(%n[p], 300)"), 32);
 }
 
 // A thread takes four columns of f32.
 TEST(Team, of_columns) {
   EXPECT_EQ(team_of(columns_of("16")), 16);
   EXPECT_EQ(team_of(columns_of("32")), 32);
-  EXPECT_EQ(team_of(columns_of("512")), 128);
+  EXPECT_EQ(team_of(columns_of("512")), 512);
   EXPECT_EQ(threads_of(columns_of("32")), 32);
   const std::string halves =
       "kernel %y(%h: bf16[640] read, %y: f32[64] write) {\n  for p in 1 parallel {\n"

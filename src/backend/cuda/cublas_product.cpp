@@ -1,6 +1,10 @@
 #include "backend/cuda/cublas_product.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace cleave::cuda {
 namespace {
@@ -77,14 +81,24 @@ struct CublasProductCall::Descriptors {
 };
 
 CublasProductCall::CublasProductCall(const CublasProductSpec& spec,
-                                     std::shared_ptr<const Cublas> cublas)
-    : spec_(spec), cublas_(std::move(cublas)) {}
+                                     std::shared_ptr<const Cublas> cublas, int answer)
+    : spec_(spec), cublas_(std::move(cublas)), answer_(answer) {}
 
 CublasProductCall::~CublasProductCall() = default;
 
-const CublasProductCall::Choice& CublasProductCall::choice_for(uint64_t alignment) const {
-  Choice& choice = choices_[alignment >= 256 ? 0 : alignment >= 16 ? 1 : 2];
-  if (choice.is_made) return choice;
+std::string answer_name(const CublasProductSpec& s) {
+  const auto matrix = [](const CublasMatrix& m) {
+    return fmt::format("{}{}[{},{}]/{}+{}", name_of(m.dtype), m.is_transposed ? "t" : "", m.rows,
+                       m.columns, m.leading, m.batch_stride);
+  };
+  std::string out =
+      fmt::format("product,{}x,{}*{}={}", s.batch, matrix(s.a), matrix(s.b), matrix(s.d));
+  if (s.beta != 0) out += "+" + matrix(s.c);
+  if (s.has_bias) out += ",bias";
+  return out + fmt::format(",{}", s.workspace_bytes);
+}
+
+std::vector<CublasHeuristic> CublasProductCall::found_for(uint64_t alignment, int most) const {
   const auto bytes = static_cast<uint32_t>(alignment >= 256  ? 256
                                            : alignment >= 16 ? 16
                                                              : size_of(spec_.a.dtype));
@@ -100,16 +114,34 @@ const CublasProductCall::Choice& CublasProductCall::choice_for(uint64_t alignmen
   set(At::reductions, cublas_reduction_in_sums);
   for (const At at : {At::alignment_a, At::alignment_b, At::alignment_c, At::alignment_d})
     set(at, bytes);
-  CublasHeuristic found{};
+  std::vector<CublasHeuristic> found(static_cast<size_t>(most));
   int count = 0;
   const CublasStatus status = api.heuristic(cublas_->handle(), at_->product, at_->a, at_->b, at_->c,
-                                            at_->d, preference, 1, &found, &count);
+                                            at_->d, preference, most, found.data(), &count);
   api.preference_destroy(preference);
-  choice = {.is_made = true,
-            .is_found = status == 0 && count > 0 && found.status == 0,
-            .algorithm = found.algorithm,
-            .workspace_bytes = found.workspace_bytes};
+  found.resize(status == 0 ? static_cast<size_t>(std::max(count, 0)) : 0);
+  std::erase_if(found, [](const CublasHeuristic& h) { return h.status != 0; });
+  return found;
+}
+
+const CublasProductCall::Choice& CublasProductCall::choice_for(uint64_t alignment) const {
+  Choice& choice = choices_[alignment >= 256 ? 0 : alignment >= 16 ? 1 : 2];
+  if (choice.is_made) return choice;
+  choice.is_made = true;
+  const std::vector<CublasHeuristic> found = found_for(alignment, answer_ + 1);
+  if (found.empty()) return choice;
+  const auto& taken =
+      found[std::cmp_less(answer_, found.size()) ? static_cast<size_t>(answer_) : 0];
+  choice.is_found = true;
+  choice.algorithm = taken.algorithm, choice.workspace_bytes = taken.workspace_bytes;
   return choice;
+}
+
+int CublasProductCall::answers(const void* a, const void* b, const void* c, void* d,
+                               const void* bias, int most) const {
+  const std::lock_guard lock(mutex_);
+  if (!at_) at_ = std::make_unique<Descriptors>(spec_, cublas_->api());
+  return static_cast<int>(found_for(alignment_of({a, b, c, d, bias}), most).size());
 }
 
 bool CublasProductCall::run(const void* a, const void* b, const void* c, void* d, const void* bias,

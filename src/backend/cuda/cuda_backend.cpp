@@ -4,9 +4,12 @@
 
 #include "backend/cuda/cuda_arena.h"
 #include "backend/cuda/cuda_kernel.h"
+#include "backend/cuda/cuda_library_device.h"
 #include "backend/cuda/cuda_memory.h"
 #include "backend/cuda/emit_units.h"
+#include "backend/cuda/gemm_plan.h"
 #include "backend/cuda/library.h"
+#include "backend/cuda/tune_products.h"
 #include "backend/unit_key.h"
 #include "base/target_file.h"
 #include "schedule/schedule.h"
@@ -16,7 +19,8 @@ namespace cleave::cuda {
 Result<LibraryFunctionPtr> CudaBackend::library(const LibrarySpec& spec) {
   const std::lock_guard lock(mutex_);
   if (const auto at = functions_.find(spec); at != functions_.end()) return at->second;
-  CLEAVE_TRY(LibraryFunctionPtr function, make_library(spec, target().cuda_arch));
+  CLEAVE_TRY(LibraryFunctionPtr function,
+             make_library(spec, cuda_library_device(target().cuda_arch), target().answers));
   return functions_[spec] = std::move(function);
 }
 
@@ -41,7 +45,10 @@ Result<EmittedCode> CudaBackend::emit(const LoweredProgram& program,
 
 Result<std::string> CudaBackend::identity(cache::Store*) {
   CLEAVE_TRY(const std::string compiler, cubins_.identity());
-  return fmt::format("{} {}\n{}", target_word(target()), target().cuda_arch, compiler);
+  std::string answers;
+  for (const auto& [call, answer] : target().answers)
+    answers += fmt::format("{} {}\n", call, answer);
+  return fmt::format("{} {}\n{}\n{}", target_word(target()), target().cuda_arch, compiler, answers);
 }
 
 bool CudaBackend::is_of_target(const CudaDevice& device) const {
@@ -80,6 +87,23 @@ Result<BuiltCode> CudaBackend::build(const LoweredProgram&, const EmittedCode& c
   for (LoadedCubin& unit : units) {
     out.unit_keys.push_back(std::move(unit.key));
     out.units.push_back(std::move(unit.code));
+  }
+  return out;
+}
+
+Result<Target> CudaBackend::tuned_target(const std::vector<LibrarySpec>& calls) const {
+  CLEAVE_CHECK(check_runs_here());
+  CLEAVE_TRY(const CudaDevicePtr device, parts_.device(index_));
+  Target out = target();
+  const auto cublas = cuda_library_device(target().cuda_arch)->cublas();
+  if (!cublas) return out;
+  for (const LibrarySpec& call : calls) {
+    const auto* product = std::get_if<GemmSpec>(&call);
+    const auto plan = product ? plan_gemm(*product) : std::nullopt;
+    if (!plan) continue;
+    const auto [answer, is_new] = out.answers.emplace(answer_name(plan->product), 0);
+    if (!is_new) continue;
+    CLEAVE_TRY(answer->second, fastest_answer(plan->product, cublas, device));
   }
   return out;
 }

@@ -27,8 +27,12 @@ class CudaBackend final : public Backend {
     out.cut = {.few_results = 256,
                .long_fold = 1 << 13,
                .chunk_elements = 1 << 13,
-               .max_parts = 512,
-               .part_rows = 16};
+               .max_parts = 4096,
+               .part_rows = 16,
+               .partial_sums = int64_t{1} << 22,
+               .many_threads = true,
+               .tile_side = 64,
+               .row_bytes = 16};
     return out;
   }
   Result<LibraryFunctionPtr> library(const LibrarySpec& spec) override;
@@ -41,6 +45,7 @@ class CudaBackend final : public Backend {
   Result<std::string> identity(cache::Store* cache) override;
   Result<BuiltCode> build(const LoweredProgram& program, const EmittedCode& code,
                           Executor& executor, cache::Store* cache) override;
+  Result<Target> tuned_target(const std::vector<LibrarySpec>& calls) const override;
   Status check_runs_here() const override;
   Result<std::unique_ptr<ArenaMemory>> make_arena(int64_t bytes) const override;
   Device device() const override { return Device::cuda(index_); }

@@ -1,9 +1,7 @@
 #include "backend/cuda/library.h"
 
-#include "backend/cuda/cuda_library_device.h"
 #include "backend/cuda/library_attention.h"
 #include "backend/cuda/library_convolution.h"
-#include "backend/cuda/library_gemm.h"
 #include "backend/cuda/library_sort.h"
 
 namespace cleave::cuda {
@@ -11,8 +9,9 @@ namespace {
 
 struct Maker {
   const LibraryDevicePtr& device;
+  const Answers& answers;
 
-  auto operator()(const GemmSpec& s) const { return make_gemm(s, device); }
+  auto operator()(const GemmSpec& s) const { return make_gemm(s, device, answers); }
   auto operator()(const AttentionSpec& s) const { return make_attention(s, device); }
   auto operator()(const AttentionBackwardSpec& s) const {
     return make_attention_gradient(s, device);
@@ -23,12 +22,9 @@ struct Maker {
 
 }  // namespace
 
-Result<LibraryFunctionPtr> make_library(const LibrarySpec& spec, const LibraryDevicePtr& device) {
-  return std::visit(Maker{device}, spec);
-}
-
-Result<LibraryFunctionPtr> make_library(const LibrarySpec& spec, int arch) {
-  return make_library(spec, cuda_library_device(arch));
+Result<LibraryFunctionPtr> make_library(const LibrarySpec& spec, const LibraryDevicePtr& device,
+                                        const Answers& answers) {
+  return std::visit(Maker{device, answers}, spec);
 }
 
 }  // namespace cleave::cuda

@@ -8,14 +8,13 @@
 // the first call. Errors: Unsupported for dtypes that a kind of call doesn't cover; Bug for sizes
 // that no operator gives.
 #pragma once
-#include "backend/cuda/library_device.h"
+#include "backend/cuda/library_gemm.h"
 #include "library/library_function.h"
 #include "library/spec.h"
 
 namespace cleave::cuda {
 
-Result<LibraryFunctionPtr> make_library(const LibrarySpec& spec, const LibraryDevicePtr& device);
-// For the devices of this architecture: 90 for sm_90.
-Result<LibraryFunctionPtr> make_library(const LibrarySpec& spec, int arch);
+Result<LibraryFunctionPtr> make_library(const LibrarySpec& spec, const LibraryDevicePtr& device,
+                                        const Answers& answers = {});
 
 }  // namespace cleave::cuda

@@ -110,8 +110,8 @@ class PlainGemm final : public LibraryFunction {
 class CublasGemm final : public LibraryFunction {
  public:
   static Result<LibraryFunctionPtr> make(const GemmSpec& s, const GemmPlan& plan,
-                                         const LibraryDevicePtr& device) {
-    auto made = std::make_shared<CublasGemm>(s, plan, device);
+                                         const LibraryDevicePtr& device, int answer) {
+    auto made = std::make_shared<CublasGemm>(s, plan, device, answer);
     const auto copied = [&](const GemmPlan::Copy& copy) {
       return device->kernel(copy_call(copy.from, copy.dtype));
     };
@@ -125,8 +125,8 @@ class CublasGemm final : public LibraryFunction {
     }
     return LibraryFunctionPtr(std::move(made));
   }
-  CublasGemm(const GemmSpec& s, const GemmPlan& plan, const LibraryDevicePtr& device)
-      : spec_(s), plan_(plan), device_(device) {}
+  CublasGemm(const GemmSpec& s, const GemmPlan& plan, const LibraryDevicePtr& device, int answer)
+      : spec_(s), plan_(plan), device_(device), answer_(answer) {}
 
   int64_t scratch_bytes() const override { return plan_.scratch_bytes; }
   void call(void* const* at, void* scratch, const RunContext& context) const override {
@@ -174,7 +174,7 @@ class CublasGemm final : public LibraryFunction {
     const std::lock_guard lock(mutex_);
     if (!product_)
       if (auto cublas = device_->cublas())
-        product_ = std::make_unique<CublasProductCall>(plan_.product, std::move(cublas));
+        product_ = std::make_unique<CublasProductCall>(plan_.product, std::move(cublas), answer_);
     return product_.get();
   }
   // For what cuBLASLt refuses, which it says where a device is there.
@@ -187,6 +187,7 @@ class CublasGemm final : public LibraryFunction {
   const GemmSpec spec_;
   const GemmPlan plan_;
   const LibraryDevicePtr device_;
+  const int answer_;
   DeviceKernelPtr copy_a_, copy_b_, place_c_in_;
   mutable std::mutex mutex_;
   mutable std::unique_ptr<const CublasProductCall> product_;
@@ -200,10 +201,14 @@ class NoGemm final : public LibraryFunction {
 
 }  // namespace
 
-Result<LibraryFunctionPtr> make_gemm(const GemmSpec& s, const LibraryDevicePtr& device) {
+Result<LibraryFunctionPtr> make_gemm(const GemmSpec& s, const LibraryDevicePtr& device,
+                                     const Answers& answers) {
   CLEAVE_CHECK(check(s));
   if (s.batch == 0 || s.m == 0 || s.n == 0) return LibraryFunctionPtr(std::make_shared<NoGemm>());
-  if (const auto plan = plan_gemm(s)) return CublasGemm::make(s, *plan, device);
+  if (const auto plan = plan_gemm(s)) {
+    const auto answer = answers.find(answer_name(plan->product));
+    return CublasGemm::make(s, *plan, device, answer == answers.end() ? 0 : answer->second);
+  }
   CLEAVE_TRY(auto plain, PlainGemm::make(s, *device));
   return LibraryFunctionPtr(std::move(plain));
 }

@@ -10,12 +10,18 @@
 //
 // Errors: Unsupported for bool and c64; Bug for sizes that no operator gives.
 #pragma once
+#include <map>
+#include <string>
+
 #include "backend/cuda/library_device.h"
 #include "library/gemm_spec.h"
 #include "library/library_function.h"
 
 namespace cleave::cuda {
 
-Result<LibraryFunctionPtr> make_gemm(const GemmSpec& spec, const LibraryDevicePtr& device);
+// answers: Target.
+using Answers = std::map<std::string, int>;
+Result<LibraryFunctionPtr> make_gemm(const GemmSpec& spec, const LibraryDevicePtr& device,
+                                     const Answers& answers = {});
 
 }  // namespace cleave::cuda

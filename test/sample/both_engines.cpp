@@ -1,4 +1,4 @@
-#include "test/op/both_engines.h"
+#include "test/sample/both_engines.h"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "cleave/executor.h"
+#include "compile/stages.h"
 #include "exec/executable.h"
 #include "interp/array_memory.h"
 #include "ir/strides.h"
@@ -36,9 +37,10 @@ Result<Arrays> by_reference(const std::string& text, const Inputs& inputs) {
 namespace {
 
 Status run_compiled(const Graph& g, const Inputs& inputs, int threads, CompilerChoice compiler,
-                    CompiledRun& out) {
+                    CompiledRun& out, std::shared_ptr<Backend> backend = nullptr) {
   StageOptions options;
   options.compiler = compiler;
+  options.backend = std::move(backend);
   options.executor = make_thread_pool(threads);
   CLEAVE_TRY(auto program, CompiledProgram::compile(g, core(), options));
   CLEAVE_TRY(auto instance, Instance::make(program, options.executor));
@@ -85,6 +87,20 @@ CompiledRun by_compiled(const std::string& text, const Inputs& inputs, int threa
 CompiledRun by_bytecode(const std::string& text, const Inputs& inputs) {
   CompiledRun out;
   out.status = run_compiled(parsed(text), inputs, 2, CompilerChoice::none, out);
+  return out;
+}
+
+std::shared_ptr<Backend> backend_with_cut(const FoldParts& cut, CompilerChoice compiler) {
+  CompileOptions options;
+  options.compiler = compiler;
+  return std::make_shared<BackendWithCut>(backend_for(options), cut);
+}
+
+CompiledRun by_cut(const std::string& text, const Inputs& inputs, const FoldParts& cut,
+                   CompilerChoice compiler, int threads) {
+  CompiledRun out;
+  out.status =
+      run_compiled(parsed(text), inputs, threads, compiler, out, backend_with_cut(cut, compiler));
   return out;
 }
 

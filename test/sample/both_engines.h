@@ -1,6 +1,8 @@
 // A graph's text run by the oracle and by the compiled engine.
 #pragma once
+#include "cleave/compiler_choice.h"
 #include "test/random_inputs.h"
+#include "test/sample/backend_of.h"
 
 namespace cleave::test {
 
@@ -23,6 +25,11 @@ CompiledRun by_compiled(const std::string& text, const Inputs& inputs, int threa
 
 // With interpreted kernels.
 CompiledRun by_bytecode(const std::string& text, const Inputs& inputs);
+
+// On the CPU, with loops cut as by another target.
+CompiledRun by_cut(const std::string& text, const Inputs& inputs, const FoldParts& cut,
+                   CompilerChoice compiler = CompilerChoice::automatic, int threads = 2);
+std::shared_ptr<Backend> backend_with_cut(const FoldParts& cut, CompilerChoice compiler);
 
 // Both engines' results; the compiled ones are checked against the reference within `tolerance`,
 // and bit by bit against themselves on one thread and interpreted.
