@@ -2,7 +2,8 @@
 // Not among those that `make bench` runs.
 //
 //   bench_device_library [ROUNDS] [KIND]     300 rounds of each kind unless told; KIND: gemm,
-//                                            attention, gradient, convolution, sort, times
+//                                            attention, gradient, convolution, depthwise, sort,
+//                                            times, convolutions (times of layers)
 //
 // Prints a line for each kind, with the first calls that are wrong; exit status 1 if one is. A call
 // that throws is wrong. Of bf16 attention and of convolutions it says what cuDNN refuses.
@@ -15,6 +16,8 @@
 #include "backend/cuda/cuda_library_device.h"
 #include "backend/cuda/cudnn_attention.h"
 #include "backend/cuda/cudnn_convolution.h"
+#include "backend/cuda/cudnn_half_convolution.h"
+#include "backend/cuda/depthwise_convolution.h"
 #include "backend/cuda/device.h"
 #include "backend/cuda/library.h"
 #include "bench/timing.h"
@@ -110,7 +113,8 @@ Operands run(Gpu& gpu, const test::LibraryCase& c) {
     gpu.write(memory[i], operands[i].bytes.data(), operands[i].bytes.size());
     at[i] = memory[i] + operands[i].offset;
   }
-  const LibraryFunctionPtr function = value_or_throw(make_library(c.spec, gpu.device().arch()));
+  const LibraryFunctionPtr function =
+      value_or_throw(make_library(c.spec, cuda_library_device(gpu.device().arch(), 0)));
   function->call(at.data(), gpu.take(function->scratch_bytes()), context_of(gpu));
   for (size_t i = 0; i < at.size(); ++i)
     if (operands[i].is_there)
@@ -155,7 +159,8 @@ double time_call(Gpu& gpu, const LibrarySpec& spec, const std::map<size_t, int64
     gpu.write(at[position], numbers.data(), numbers.size() * 2);
     gpu.wait();
   }
-  const LibraryFunctionPtr function = value_or_throw(make_library(spec, gpu.device().arch()));
+  const LibraryFunctionPtr function =
+      value_or_throw(make_library(spec, cuda_library_device(gpu.device().arch(), 0)));
   void* scratch = gpu.take(function->scratch_bytes());
   const RunContext context = context_of(gpu);
   const auto begin = bench::Clock::now();
@@ -211,7 +216,7 @@ void time_attention(Gpu& gpu, DType dtype, int64_t batch, int64_t heads, int64_t
              {At::value, packed},
              {At::out, out},
              {At::logsumexp, sums}});
-  const LibraryDevicePtr device = cuda_library_device(gpu.device().arch());
+  const LibraryDevicePtr device = cuda_library_device(gpu.device().arch(), 0);
   const CudnnPtr cudnn = device->cudnn();
   const auto say = [&](const auto& made) {
     std::printf("  %s\n", made.ok() ? "by cuDNN" : made.failure().message.c_str());
@@ -238,42 +243,82 @@ void time_attention(Gpu& gpu, DType dtype, int64_t batch, int64_t heads, int64_t
     std::printf("\n");
 }
 
-void time_convolution(Gpu& gpu, DType dtype, int64_t channels, int64_t out, int64_t size,
-                      int64_t kernel, int64_t stride) {
-  using At = ConvolutionOperand;
-  for (const ConvolutionProduct product :
-       {ConvolutionProduct::to_small, ConvolutionProduct::to_large,
-        ConvolutionProduct::to_weight}) {
-    ConvolutionSpec s;
-    s.product = product, s.dtype = dtype;
-    s.images = 64, s.large_channels = channels, s.small_channels = out;
-    s.large = {1, size, size}, s.kernel = {1, kernel, kernel}, s.stride = {1, stride, stride};
-    s.padding = {0, kernel / 2, kernel / 2};
-    const int64_t small_size = (size + 2 * (kernel / 2) - kernel) / stride + 1;
-    s.small = {1, small_size, small_size};
-    const int64_t large = s.images * channels * size * size * size_of(dtype);
-    const int64_t small = s.images * out * small_size * small_size * size_of(dtype);
-    const int64_t weight = channels * out * kernel * kernel * size_of(dtype);
-    const bool is_small = product == ConvolutionProduct::to_small;
-    const bool is_large = product == ConvolutionProduct::to_large;
-    std::printf("%-5s %-28s ", std::string(name_of(dtype)).c_str(),
-                fmt::format("{} -> {} {}x{}, {} / {} {}", channels, out, size, size, kernel, stride,
-                            is_small   ? "forward"
-                            : is_large ? "input"
-                                       : "weight")
-                    .c_str());
-    time_call(gpu, s,
-              {{At::image, is_large ? small : large},
-               {At::other, is_small || is_large ? weight : small},
-               {At::out, is_small   ? small
-                         : is_large ? large
-                                    : weight}});
-    const LibraryDevicePtr device = cuda_library_device(gpu.device().arch());
-    if (const CudnnPtr cudnn = device->cudnn(); cudnn && CudnnConvolution::takes(s))
-      if (const auto made = CudnnConvolution::make(s, cudnn, *device); !made.ok())
-        std::printf("  %s", made.failure().message.c_str());
-    std::printf("\n");
+// A layer: a square kernel, padded by half of it.
+struct Layer {
+  int64_t images, channels, out, size, kernel, stride, groups;
+};
+
+// What cuDNN refuses, else nothing.
+std::string refusal(Gpu& gpu, const ConvolutionSpec& s) {
+  const LibraryDevicePtr device = cuda_library_device(gpu.device().arch(), 0);
+  const CudnnPtr cudnn = device->cudnn();
+  if (!cudnn || is_depthwise(s)) return "";
+  if (CudnnHalfConvolution::takes(s)) {
+    const auto made = CudnnHalfConvolution::make(s, cudnn, *device);
+    return made.ok() ? "" : made.failure().message;
   }
+  if (!CudnnConvolution::takes(s)) return "not asked";
+  const auto made = CudnnConvolution::make(s, cudnn, *device);
+  return made.ok() ? "" : made.failure().message;
+}
+
+void time_convolution(Gpu& gpu, DType dtype, const Layer& l, bool channels_last) {
+  using At = ConvolutionOperand;
+  using Product = ConvolutionProduct;
+  for (const Product product : {Product::to_small, Product::to_large, Product::to_weight}) {
+    if (product == Product::to_large && l.channels == 3) continue;  // of images
+    ConvolutionSpec s;
+    s.product = product, s.dtype = dtype, s.channels_last = channels_last;
+    s.images = l.images, s.large_channels = l.channels, s.small_channels = l.out;
+    s.groups = l.groups;
+    s.large = {1, l.size, l.size}, s.kernel = {1, l.kernel, l.kernel};
+    s.stride = {1, l.stride, l.stride}, s.padding = {0, l.kernel / 2, l.kernel / 2};
+    const int64_t small_size = (l.size + 2 * (l.kernel / 2) - l.kernel) / l.stride + 1;
+    s.small = {1, small_size, small_size};
+    const int64_t large = s.images * l.channels * l.size * l.size * size_of(dtype);
+    const int64_t small = s.images * l.out * small_size * small_size * size_of(dtype);
+    const int64_t weight = l.channels / l.groups * l.out * l.kernel * l.kernel * size_of(dtype);
+    const bool is_small = product == Product::to_small, is_large = product == Product::to_large;
+    std::printf(
+        "%-5s %-44s ", std::string(name_of(dtype)).c_str(),
+        fmt::format("{}x{} -> {} {}x{}, {}/{}{}{} {}", l.images, l.channels, l.out, l.size, l.size,
+                    l.kernel, l.stride, l.groups > 1 ? fmt::format(" groups {}", l.groups) : "",
+                    channels_last ? " last" : "",
+                    is_small   ? "forward"
+                    : is_large ? "input"
+                               : "weight")
+            .c_str());
+    const double ms = time_call(gpu, s,
+                                {{At::image, is_large ? small : large},
+                                 {At::other, is_small || is_large ? weight : small},
+                                 {At::out, is_small   ? small
+                                           : is_large ? large
+                                                      : weight}});
+    std::printf("  %.2f TB/s  %s\n", static_cast<double>(large + small + weight) / ms / 1e9,
+                refusal(gpu, s).c_str());
+  }
+}
+
+// Of models: ResNet-50, RegNet (groups), EfficientNet, MobileNet and ConvNeXt (depthwise).
+constexpr Layer layers_of_models[] = {
+    {128, 3, 64, 224, 7, 2, 1},       {128, 64, 64, 56, 3, 1, 1},
+    {128, 64, 256, 56, 1, 1, 1},      {128, 128, 128, 56, 3, 2, 1},
+    {128, 128, 128, 28, 3, 1, 1},     {128, 256, 512, 56, 1, 2, 1},
+    {128, 256, 256, 14, 3, 1, 1},     {128, 512, 512, 14, 3, 2, 1},
+    {128, 512, 512, 7, 3, 1, 1},      {128, 2048, 512, 7, 1, 1, 1},
+    {64, 128, 128, 56, 3, 1, 8},      {64, 3, 96, 224, 4, 4, 1},
+    {64, 12, 20, 56, 3, 1, 1},        {128, 32, 32, 112, 3, 1, 32},
+    {128, 96, 96, 112, 3, 2, 96},     {128, 144, 144, 56, 3, 1, 144},
+    {128, 240, 240, 28, 5, 1, 240},   {128, 672, 672, 14, 5, 2, 672},
+    {128, 1152, 1152, 7, 5, 1, 1152}, {64, 96, 96, 56, 7, 1, 96},
+    {64, 768, 768, 7, 7, 1, 768}};
+
+void time_convolutions(Gpu& gpu) {
+  for (const Layer& layer : layers_of_models) time_convolution(gpu, DType::bf16, layer, true);
+  const Layer plain{128, 64, 64, 56, 3, 1, 1};
+  time_convolution(gpu, DType::bf16, plain, false);
+  time_convolution(gpu, DType::f32, plain, false);
+  time_convolution(gpu, DType::f32, plain, true);
 }
 
 void time_all(Gpu& gpu) {
@@ -306,9 +351,6 @@ void time_all(Gpu& gpu) {
   time_attention(gpu, half, 32, 12, 512, 64);
   time_attention(gpu, half, 8, 16, 4096, 128);
   time_attention(gpu, DType::f32, 4, 12, 1024, 64);
-  time_convolution(gpu, half, 64, 64, 56, 3, 1);
-  time_convolution(gpu, half, 256, 512, 28, 1, 2);
-  time_convolution(gpu, DType::f32, 64, 64, 56, 3, 1);
   const SortSpec sort{.outer = 64, .length = 50304, .count = 50304};
   std::printf("%-5s %-28s ", "f32", "sort 64 x 50304");
   time_call(gpu, sort,
@@ -331,8 +373,10 @@ int main(int argc, char** argv) {
     if (asked("attention")) compare(gpu, "attention", test::attention_case, rounds);
     if (asked("gradient")) compare(gpu, "gradient", test::attention_gradient_case, rounds);
     if (asked("convolution")) compare(gpu, "convolution", test::convolution_case, rounds);
+    if (asked("depthwise")) compare(gpu, "depthwise", test::depthwise_case, rounds);
     if (asked("sort")) compare(gpu, "sort", test::sort_case, rounds);
     if (asked("times")) time_all(gpu);
+    if (asked("convolutions")) time_convolutions(gpu);
   } catch (const std::exception& e) {
     std::printf("%s\n", e.what());
     return 1;

@@ -138,11 +138,11 @@ void check(const Target& target) {
           y[0] == before,
       "a check that failed is told, and nothing is written after it");
 
-  StreamGraph graph(device);
-  value_or_throw(graph.begin(context.queue, buffers));
+  StreamGraph graph(device, static_cast<CUstream>(context.queue));
+  value_or_throw(graph.begin(buffers));
   for (int k = 0; k < 2; ++k) built.kernels[0]->call(buffers, scalars, context);
-  value_or_throw(graph.end(context.queue));
-  value_or_throw(graph.launch(context.queue));
+  value_or_throw(graph.end());
+  value_or_throw(graph.launch());
   say(!read() && is_right(), "the same as a graph");
 
   const double ms =
@@ -158,11 +158,10 @@ void check(const Target& target) {
   const double host_ms = bench::ms_since(host);
   std::printf("    a small kernel: %.2f us each, %.2f us of the host\n", 1e3 * each,
               1e3 * host_ms / calls);
-  value_or_throw(graph.begin(context.queue, buffers));
+  value_or_throw(graph.begin(buffers));
   for (int k = 0; k < calls; ++k) tiny.kernels[0]->call(buffers, one, context);
-  value_or_throw(graph.end(context.queue));
-  const double of_graph =
-      milliseconds(device, queue, 10, [&] { value_or_throw(graph.launch(context.queue)); });
+  value_or_throw(graph.end());
+  const double of_graph = milliseconds(device, queue, 10, [&] { value_or_throw(graph.launch()); });
   std::printf("    in a graph of %d: %.2f us each\n", calls, 1e3 * of_graph / calls);
   print_rates(device, *arena, bytes);
 }

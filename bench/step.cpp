@@ -5,9 +5,11 @@
 //   bench_step gpt2:bf16 ...                      the same under autocast; without it in f32
 //   bench_step gpt2_16x1024:bf16 --device cuda:0    on a GPU; without limits
 //   bench_step gpt2 --profile                     each step of the program: ms, GB/s, GFLOP/s
-//   bench_step gpt2 --tune --device cuda:0        with the fastest of a library's ways, measured first
+//   bench_step gpt2 --tune --device cuda:0        with the fastest of a library's ways, measured
+//                                                 first
 //   bench_step gpt2 --dump DIR                    each stage of its compilation as a file
 //
+//   host_ms       of a device: how long a run takes the host when nothing is queued before it
 //   cold_ms       from initialised parameters to runnable: trace_ms, compile_ms and its stages_ms
 //   first_ms      the same with the first step
 //   step_ms       median of the n steps of about --seconds, after 3 that don't count; min_ms
@@ -62,6 +64,20 @@ std::vector<double> timed_steps(const std::function<void()>& run, double seconds
   return times;
 }
 
+// How long a run takes the host, in ms: the median of runs with nothing queued before them. On a
+// device it returns when it has queued the step; elsewhere it is the step's own time.
+double host_ms_of(TrainStep& step, const bench::StepModel& m) {
+  std::vector<double> times;
+  for (int k = 0; k < 21; ++k) {
+    const auto at = Clock::now();
+    const StepResult result = step.run({m.inputs[0], m.inputs[1]});
+    times.push_back(ms_since(at));
+    result.loss.value();  // waits
+  }
+  std::ranges::sort(times);
+  return times[times.size() / 2];
+}
+
 struct Limit {
   double flops_per_us = 0, bytes_per_us = 0;
   double us(const StepTime& t) const {
@@ -110,9 +126,12 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
   const double cold_ms = ms_since(begin);
   const double loss = step.run({m.inputs[0], m.inputs[1]}).loss;
   const double first_ms = ms_since(begin);
-  double last = loss;
+  // On a device of three runs the first is waited for: the median is still a step's.
+  StepResult latest;
   const std::vector<double> times =
-      timed_steps([&] { last = step.run({m.inputs[0], m.inputs[1]}).loss; }, settings.seconds);
+      timed_steps([&] { latest = step.run({m.inputs[0], m.inputs[1]}); }, settings.seconds);
+  const double last = times.empty() ? loss : latest.loss.value();
+  const double host_ms = settings.device.is_cpu() ? 0 : host_ms_of(step, m);
   const int64_t resident = bench::resident_bytes("VmHWM") - before;
   step.profile_kernels(true);
   for (int k = 0; k < 3; ++k) step.run({m.inputs[0], m.inputs[1]});
@@ -124,6 +143,8 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
   step.watch_memory();  // touches the whole arena
   step.run({m.inputs[0], m.inputs[1]});
   const Report& r = step.report();
+  nlohmann::ordered_json counters;
+  for (const auto& [counter, count] : r.counters) counters[counter] = count;
   const int64_t parameters = m.module->parameter_count() * size_of(DType::f32);
   nlohmann::ordered_json stages;
   for (const CompileStage& s : r.stages) stages[s.name] = s.ms;
@@ -131,6 +152,7 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
           {"autocast", settings.autocast ? name_of(*settings.autocast) : ""},
           {"step_ms", times[times.size() / 2]},
           {"min_ms", times.front()},
+          {"host_ms", host_ms},
           {"limit_ms", limit_ms},
           {"n", times.size()},
           {"cold_ms", cold_ms},
@@ -139,6 +161,7 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
           {"compile_ms", r.compile_ms},
           {"stages_ms", stages},
           {"kernels", r.kernels},
+          {"counters", counters},
           {"distinct_kernels", r.distinct_kernels},
           {"planned_peak_bytes", r.planned_peak_bytes},
           {"peak_bytes", step.measured_peak_bytes()},

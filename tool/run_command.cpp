@@ -56,6 +56,7 @@ struct Options {
 struct RunReport {
   double compile_ms = 0, run_ms = 0;
   int64_t kernels = 0, peak_bytes = 0, planned_peak_bytes = 0;
+  GraphCounts graphs;
 };
 
 using Clock = std::chrono::steady_clock;
@@ -138,7 +139,11 @@ struct AlignedMemory {
 };
 
 // Prints the time of each step, the mean of all runs, longest first.
-void print_profile(std::vector<StepTime> steps, int runs) {
+void print_profile(std::vector<StepTime> steps, int runs, bool is_device) {
+  if (is_device)
+    fmt::print(stderr,
+               "between two events on the device's queue, each step alone: a time has 15 to 20 us "
+               "of starting it\n");
   std::stable_sort(steps.begin(), steps.end(),
                    [](const auto& a, const auto& b) { return a.ns > b.ns; });
   double total = 0;
@@ -186,7 +191,13 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
     max_allocated = std::max(max_allocated, watch.stop().peak_live_bytes);
     CLEAVE_CHECK(std::move(s));
   }
-  if (o.profile) print_profile(instance->step_times(), o.repeat);
+  if (o.profile)
+    print_profile(instance->step_times(), o.repeat, instance->device_memory() != nullptr);
+  report.graphs = instance->graph_counts();
+  if (report.graphs.skipped > 0) {
+    const Warning warning{"cudagraphs", skip_text(report.graphs.reason)};
+    Notices().warn({&warning, 1});
+  }
   report.run_ms = median(times);
   report.peak_bytes += instance->touched_arena_bytes();
   if (options.device.is_cpu()) report.peak_bytes += max_allocated;  // no memory of a device
@@ -276,14 +287,22 @@ Status run(Options& o) {
   }
   if (!o.out.empty()) CLEAVE_CHECK(write_tensors(o.out, named));
   CLEAVE_CHECK(o.trace.write());
-  if (o.json)
-    return print_json({{"compile_ms", report.compile_ms},
-                       {"run_ms", report.run_ms},
-                       {"kernels", report.kernels},
-                       {"peak_bytes", report.peak_bytes},
-                       {"planned_peak_bytes", report.planned_peak_bytes},
-                       {"target", planning_backend(options)->target().text()},
-                       {"device", options.device.text()}});
+  if (o.json) {
+    Json out = {{"compile_ms", report.compile_ms},
+                {"run_ms", report.run_ms},
+                {"kernels", report.kernels},
+                {"peak_bytes", report.peak_bytes},
+                {"planned_peak_bytes", report.planned_peak_bytes},
+                {"target", planning_backend(options)->target().text()},
+                {"device", options.device.text()}};
+    const GraphCounts& graphs = report.graphs;
+    if (!options.device.is_cpu() || !graphs.reason.empty())
+      out["cudagraphs"] = {{"recorded", graphs.recorded},
+                           {"launched", graphs.launched},
+                           {"skipped", graphs.skipped},
+                           {"reason", graphs.reason}};
+    return print_json(out);
+  }
   const bool taken = goes_to_stdout(o.out) || goes_to_stdout(o.trace.path);
   std::FILE* const to = taken ? stderr : stdout;
   for (const auto& [name, a] : named)

@@ -9,9 +9,10 @@
 //   warning   the text of a Warning (cleave/report.h)
 //
 // Each compilation has its two lines, but one that fails: its error is thrown. A warning is said
-// once for each step or function, however many programs that has. All lines of one come from the
-// thread that compiles, one after the other; what the function throws ends the compilation, as
-// what an observer throws does.
+// once for each step or function, however many programs that has. All lines of one compilation come
+// from the thread that compiles, one after the other; what the function throws ends the
+// compilation, as what an observer throws does. What only runs can tell comes from the thread that
+// runs (cudagraphs).
 #pragma once
 #include <cstdint>
 #include <functional>

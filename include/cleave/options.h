@@ -45,6 +45,14 @@ enum class OtherSizes : uint8_t {
   grow,    // each number is a size that varies, as dyn() without bounds
 };
 
+// Whether the calls of a run are started as one CUDA graph (torch._inductor.config:
+// triton.cudagraphs), from the third run on; what copies inputs is no part of it.
+enum class CudaGraphs : uint8_t {
+  automatic,  // on a GPU, where nothing prevents it
+  on,         // the same, and where it runs on the CPU that is counted as a reason, too
+  off,
+};
+
 struct CompileOptions {
   // ---- what runs it
   // The host program's threads; null: `threads` many of cleave's own (0: one for each core), which
@@ -67,6 +75,9 @@ struct CompileOptions {
   // longest time is dropped, and made again when it is needed. Error (user): below 1.
   int64_t kept_sizes = 32;
   OtherSizes other_sizes = OtherSizes::refuse;
+  // What prevents it is said once, `skipping cudagraphs due to REASON`, and counted
+  // (Report::counters). The bits of results don't depend on it.
+  CudaGraphs cudagraphs = CudaGraphs::automatic;
 
   // ---- what is kept of it
   // A cache that several programs share, in the place of cache_dir (cleave/cache.h).

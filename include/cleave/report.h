@@ -50,6 +50,7 @@ struct CompilePass {
 //                   AVX512_BF16: they run as those of f32, behind conversions
 //   no_compiler     there is none for CompilerChoice::automatic: kernels are interpreted
 //   remote_cache    the remote cache can't be used (Cache::remote)
+//   cudagraphs      why the runs of this instance aren't CUDA graphs; said when that is found
 struct Warning {
   std::string code, text;
 };
@@ -110,6 +111,10 @@ struct Report {
   //                        sizes        programs made for other sizes than the largest, by all
   //                                     instances, when this one met its last new sizes
   //                        recompiles   those of them that a kernel was compiled for
+  //   the same, on a GPU   cudagraph_records   runs that were noted as a graph: once or twice, and
+  //                                     again where an operand was found elsewhere
+  //                        cudagraph_launches  runs that were one (CompileOptions::cudagraphs)
+  //                        cudagraph_skips     runs that can't be one; a warning says why
   std::map<std::string, int64_t, std::less<>> counters = {};
   // 0 where there is none.
   int64_t count(std::string_view name) const {

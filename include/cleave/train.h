@@ -36,6 +36,7 @@
 #include "cleave/optimizer_ref.h"
 #include "cleave/options.h"
 #include "cleave/report.h"
+#include "cleave/step_result.h"
 #include "cleave/store.h"
 #include "cleave/traced_function.h"
 
@@ -64,14 +65,6 @@ struct NamedInput {
   InputRef tensor;
 };
 
-struct StepResult {
-  double loss = 0;
-  // Of the gradients before clipping. 0 where it isn't computed: without clip_norm,
-  // report_grad_norm and on_nonfinite, and in runs that don't update the parameters.
-  double grad_norm = 0;
-  bool skipped = false;  // NonFinite::skip_step: the run changed nothing, and has no outputs
-};
-
 // A handle: copies are the same step, and a step that was moved from is still the same one. A
 // default-constructed one is empty: everything but assigning another one to it is an error (user).
 class CLEAVE_API TrainStep {
@@ -84,6 +77,12 @@ class CLEAVE_API TrainStep {
   // k one of the k runs that make a step. An input that lies in the program's own memory, or in
   // that of a Variable, is copied (Report::counters: copies). Error (user): a parameter was frozen
   // or released, or the model switched to eval(), after the step was compiled, which has no effect.
+  //
+  // On a device it returns when it has copied the inputs and queued the run; the third run waits
+  // for the first. A run that fails changes nothing, nor do those that were queued behind it, which
+  // fail with its message; who is told of it is the first of: what reads loss, grad_norm or outputs
+  // of these runs, the next run (which isn't made), what reads a Variable that they update. It
+  // waits at once with on_nonfinite, and where a branch or loop depends on what is computed.
   StepResult run(std::initializer_list<InputRef> inputs) {
     return run(std::span<const InputRef>(inputs.begin(), inputs.size()));
   }

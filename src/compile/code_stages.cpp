@@ -9,8 +9,8 @@
 
 namespace cleave {
 
-Result<LoweredProgram> lower(const Graph& graph, const FoldParts& cut) {
-  CLEAVE_TRY(LoweredProgram out, lower_graph(graph, cut));
+Result<LoweredProgram> lower(const Graph& graph, const LowerChoices& choices) {
+  CLEAVE_TRY(LoweredProgram out, lower_graph(graph, choices));
   for (const loop::Kernel& k : out.kernels) CLEAVE_CHECK(loop::verify(k));
   return out;
 }
@@ -25,9 +25,10 @@ Result<LoweredProgram> link_library(LoweredProgram program, Backend& backend) {
   return program;
 }
 
-Result<LoweredProgram> lay_in_place(LoweredProgram program, Save save) {
+Result<LoweredProgram> lay_in_place(LoweredProgram program, const Backend& backend, Save save) {
   drop_redundant_checks(program);
-  update_in_place(program);
+  update_in_place(program, backend.device().is_cpu() ? BehindFailure::nothing_runs
+                                                     : BehindFailure::library_calls_run);
   if (save == Save::memory) CLEAVE_CHECK(save_memory(program));
   return program;
 }

@@ -3,17 +3,19 @@
 #pragma once
 #include "compile/build.h"
 #include "compile/code_pool.h"
+#include "lower/lower_choices.h"
 
 namespace cleave {
 
 // Verifies each kernel.
-Result<LoweredProgram> lower(const Graph& graph, const FoldParts& cut);
+Result<LoweredProgram> lower(const Graph& graph, const LowerChoices& choices);
 // Gives each library call its function, and a workspace if that needs one.
 Result<LoweredProgram> link_library(LoweredProgram program, Backend& backend);
 // Whether save_memory runs. A bound that holds for every program must not depend on it.
 enum class Save { nothing, memory };
 // Drops redundant checks, writes updates in place, and saves memory (save_memory.h).
-Result<LoweredProgram> lay_in_place(LoweredProgram program, Save save = Save::memory);
+Result<LoweredProgram> lay_in_place(LoweredProgram program, const Backend& backend,
+                                    Save save = Save::memory);
 // Replaces the kernels by scheduled ones, which are verified, and appends the numbers that a shared
 // kernel takes to the scalars of its calls. Functions are the pool's, if it isn't null.
 Result<ScheduledProgram> schedule_kernels(LoweredProgram program, const Backend& backend,

@@ -64,6 +64,8 @@ constexpr OptionRow rows[] = {
     row<&CompileOptions::other_sizes>(
         "other_sizes", "grow",
         "what a run does with other sizes than the numbers it was compiled for"),
+    row<&CompileOptions::cudagraphs>(
+        "cudagraphs", "off", "whether the calls of a run on a GPU are started as one CUDA graph"),
     set_in_cpp<&CompileOptions::cache>("cache", "Cache::memory()",
                                        "a cache that several programs share, in the place of "
                                        "cache_dir"),

@@ -11,9 +11,9 @@
 namespace cleave {
 namespace {
 
-constexpr std::string_view in_no_key[] = {"threads",     "compiler",    "target",    "device",
-                                          "kept_sizes",  "other_sizes", "cache_dir", "cache_bytes",
-                                          "cache_check", "dump_dir",    "repro"};
+constexpr std::string_view in_no_key[] = {"threads",     "compiler",    "target",     "device",
+                                          "kept_sizes",  "other_sizes", "cudagraphs", "cache_dir",
+                                          "cache_bytes", "cache_check", "dump_dir",   "repro"};
 
 // Each option that differs from its default, with the length of its text.
 void add_options(std::string& out, const StageOptions& options) {

@@ -62,11 +62,12 @@ Status run_part(Stage first, Stage last, Graph& graph, const StageInputs& in, Re
 
 // The stages from lower to in_place.
 Result<LoweredProgram> make_kernels(const Graph& graph, Backend& backend, StageRunner& run) {
-  const FoldParts cut = backend.fuse_costs().cut;
-  CLEAVE_TRY(LoweredProgram lowered, run(Stage::lower, graph, [&] { return lower(graph, cut); }));
+  const LowerChoices choices = backend.fuse_costs();
+  CLEAVE_TRY(LoweredProgram lowered,
+             run(Stage::lower, graph, [&] { return lower(graph, choices); }));
   CLEAVE_TRY(LoweredProgram linked, run(Stage::products, lowered,
                                         [&] { return link_library(std::move(lowered), backend); }));
-  return run(Stage::in_place, linked, [&] { return lay_in_place(std::move(linked)); });
+  return run(Stage::in_place, linked, [&] { return lay_in_place(std::move(linked), backend); });
 }
 
 // The stages from lower to plan_memory. The report gets the kernels, which end with `build`.

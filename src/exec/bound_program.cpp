@@ -128,7 +128,16 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(std::shared_ptr<const P
   p->copies_.resize(c.inputs.size());
   p->tensors_.resize(c.inputs.size());
   p->shared_.reserve(c.inputs.size() + p->variables_.size());
+  if (p->instance_->use() || !p->instance_->graph_counts().reason.empty()) {
+    p->recorded_ = &p->report_.counters["cudagraph_records"];
+    p->launched_ = &p->report_.counters["cudagraph_launches"];
+    p->skipped_ = &p->report_.counters["cudagraph_skips"];
+  }
   return p;
+}
+
+void BoundProgram::wait() const {
+  if (instance_ && instance_->use()) instance_->use()->wait();
 }
 
 // The arena is there already; Variables move with the first run.
@@ -166,10 +175,12 @@ Status BoundProgram::bind_folded() {
 
 bool BoundProgram::assigns_variables() const { return updates_variables_; }
 
-Status BoundProgram::bind_variables() {
+Status BoundProgram::bind_variables(const std::shared_ptr<DeviceUse>& use) {
   for (Bound& b : variables_) {
     trace::VariableState& state = *trace::Access::state(b.variable);
-    CLEAVE_TRY(void* const data, bind_variable(*instance_, b.placeholder, state, b.data));
+    if (b.is_updated && stays(state, b.copy, use.get())) continue;
+    CLEAVE_TRY(void* const data, bind_variable(*instance_, b.placeholder, state, b.data, use));
+    b.copy = instance_->device_memory() ? state.copy.get() : nullptr;
     if (data == b.data) continue;
     if (b.data != nullptr) ++report_.counters["rebinds"];
     b.data = data;
@@ -192,15 +203,17 @@ const HostTensor& BoundProgram::bindable(const HostTensor& input, size_t k) {
   return *copy;
 }
 
-Status BoundProgram::bind(std::span<const InputRef> inputs) {
+Status BoundProgram::bind(std::span<const InputRef> inputs, Next next) {
   CLEAVE_CHECK(bind_folded());
-  CLEAVE_CHECK(bind_variables());
+  CLEAVE_CHECK(bind_variables(next == Next::start ? instance_->use() : nullptr));
+  // A device has a copy of each input, which is nobody else's.
+  const bool may_share = updates_inputs_ || !instance_->device_memory();
   for (size_t k = 0; k < inputs.size(); ++k) {
     const HostTensor& tensor = bindable(inputs[k].tensor(), k);
     tensors_[k] = &tensor;
     const void*& bound = bound_inputs_[k];
     const bool is_same = tensor.data() == bound;
-    is_moved_ |= !is_same;
+    is_moved_ |= !is_same && may_share;
     if (is_same && code_->specs[k].is_static) continue;
     if (bound != nullptr && code_->specs[k].is_static) ++report_.counters["rebinds"];
     CLEAVE_CHECK(instance_->bind(code_->inputs[k], memory_of(tensor)));
@@ -254,7 +267,31 @@ Status BoundProgram::run_boxed(HostTensors&& inputs) {
 
 Status BoundProgram::run() { return end_run(instance_->run()); }
 
+Status BoundProgram::start(std::shared_ptr<StartedRun> run) {
+  return end_run(instance_->start(std::move(run)));
+}
+
+void BoundProgram::count_graphs() {
+  if (recorded_ == nullptr) return;
+  const GraphCounts& counts = instance_->graph_counts();
+  *recorded_ = counts.recorded;
+  *launched_ = counts.launched;
+  *skipped_ = counts.skipped;
+  if (counts.reason.empty() || said_ || counts.skipped == 0) return;
+  said_ = Warning{"cudagraphs", skip_text(counts.reason)};
+  report_.warnings.push_back(*said_);
+  is_said_ = false;
+}
+
+const Warning* BoundProgram::new_warning() {
+  if (!said_ || is_said_) return nullptr;
+  is_said_ = true;
+  return &*said_;
+}
+
+// Of a run that was started the copies may not be written yet: whoever reads them waits.
 Status BoundProgram::end_run(Status ran) {
+  count_graphs();
   if (!ran.ok() || !updates_variables_) return ran;
   for (const Bound& b : variables_) {
     if (!b.is_updated) continue;
@@ -324,13 +361,21 @@ HostTensor BoundProgram::result(size_t k, std::shared_ptr<void> keep) const {
                             const_cast<void*>(instance_->result(k)), std::move(keep));
 }
 
-double BoundProgram::number(size_t k) const {
-  const void* data = instance_->result(k);
-  switch (traced().type(traced().returns()[k].value).dtype) {
+double BoundProgram::number_at(size_t k, const void* data) const {
+  const Type& type = returned_type(traced(), k);
+  switch (type.dtype) {
     case DType::f64: return *static_cast<const double*>(data);
     case DType::f32: return *static_cast<const float*>(data);
-    default: return result(k).number(0);
+    default:
+      return HostTensor::borrow(type.dtype, static_shape(type), strides_of(type),
+                                const_cast<void*>(data))
+          .number(0);
   }
+}
+
+double BoundProgram::number(size_t k) const { return number_at(k, instance_->result(k)); }
+double BoundProgram::ended_number(size_t k) const {
+  return number_at(k, instance_->ended_result(k));
 }
 
 std::vector<ValueId> declare_inputs(trace::Recording& recording,

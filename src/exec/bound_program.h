@@ -15,6 +15,7 @@
 #include "exec/folded_values.h"
 #include "exec/shared_memory.h"
 #include "trace/recording.h"
+#include "trace/variable_state.h"
 
 namespace cleave {
 
@@ -81,16 +82,26 @@ class BoundProgram {
   static Result<std::unique_ptr<BoundProgram>> make(std::shared_ptr<const ProgramCode> code,
                                                     std::shared_ptr<ArenaMemory> arena = nullptr);
 
+  ~BoundProgram() { wait(); }
+
+  enum class Next : uint8_t { run, start };
   // The inputs have the types of the program's, which InputSizes has compared. Errors (user): the
   // memory of what is updated is that of another operand, too; both are named.
-  Status bind(std::span<const InputRef> inputs);
+  Status bind(std::span<const InputRef> inputs, Next next = Next::run);
   Status run();
+  // As Instance::start, behind a bind for that.
+  Status start(std::shared_ptr<StartedRun> run);
+  Status settle() { return instance_->settle(); }
+  // The same, and leaves it to others to be told of a failure.
+  void wait() const;
   // Takes the inputs, which are bound, and drops each when it is read no more; those that are
   // updated at the end.
   Status run_boxed(HostTensors&& inputs);
   // Result k of the last run, in the program's memory, which `keep` keeps.
   HostTensor result(size_t k, std::shared_ptr<void> keep = nullptr) const;
   double number(size_t k) const;  // of a result with one element
+  // The same in StartedRun::ended.
+  double ended_number(size_t k) const;
   // What values of traced() are for what is bound now, computed call by call, as the last run would
   // compute them without any pass; changes nothing, and takes memory for all of them. Compiles a
   // program: for failures.
@@ -103,12 +114,16 @@ class BoundProgram {
   bool assigns_variables() const;
   Instance& instance() { return *instance_; }
   const ProgramCode& code() const { return *code_; }
+  // Why runs are no graphs of the device, once; else null.
+  const Warning* new_warning();
 
  private:
   BoundProgram() = default;
   bool is_written(const HostTensor& input) const;
   const HostTensor& bindable(const HostTensor& input, size_t k);
-  Status bind_variables();
+  Status bind_variables(const std::shared_ptr<DeviceUse>& use);
+  double number_at(size_t k, const void* data) const;
+  void count_graphs();
   Status check_shared(std::span<const InputRef> inputs);
   std::string operand_text(size_t number) const;
   Status bind_folded();
@@ -117,6 +132,7 @@ class BoundProgram {
 
   struct Bound : ProgramCode::PlacedVariable {
     void* data = nullptr;  // where it is bound, on the device if the program's memory is there
+    const trace::DeviceCopy* copy = nullptr;  // then
   };
   std::shared_ptr<const ProgramCode> code_;
   Report report_;
@@ -130,6 +146,10 @@ class BoundProgram {
   bool is_moved_ = true;  // some address is another one than when shared memory was looked for
   SharedMemory shared_;
   std::shared_ptr<const FoldedValues::List> folded_;  // what is bound
+  // In report_.counters: GraphCounts; null where there are no graphs.
+  int64_t *recorded_ = nullptr, *launched_ = nullptr, *skipped_ = nullptr;
+  std::optional<Warning> said_;
+  bool is_said_ = false;
 };
 
 // Adds a placeholder for each spec, whose sizes are numbers. Throws (user, at `at`): a name that is

@@ -27,27 +27,39 @@ DeviceOperands::DeviceOperands(std::shared_ptr<DeviceMemory> memory, Runner& run
     const Storage& s = program.storages[program.returns[k]];
     if (s.placeholder >= 0)
       operands_[static_cast<size_t>(s.placeholder)].is_returned = true;
-    else
-      results_[k].is_small = result_bytes(k) > 0 && result_bytes(k) <= small_bytes;
+    else if (result_bytes(k) > 0 && result_bytes(k) <= small_bytes)
+      small_.push_back(k);
   }
+  for (const size_t k : small_) results_[k].is_small = true;
+}
+
+Status DeviceOperands::make(DeviceBlock& staged, int64_t bytes) const {
+  if (staged.data() != nullptr || bytes == 0) return {};
+  CLEAVE_TRY(staged, DeviceBlock::make(memory_, bytes, DeviceBlock::Kind::pinned));
+  return {};
+}
+
+Status DeviceOperands::make(Copy& copy, int64_t bytes) const {
+  if (copy.block.data() != nullptr || bytes == 0) return {};
+  CLEAVE_TRY(copy.block, DeviceBlock::make(memory_, bytes));
+  return make(copy.staged, bytes);
 }
 
 Status DeviceOperands::bind(size_t placeholder, const HostMemory& memory) {
   Operand& o = operands_[placeholder];
-  const int64_t bytes = runner_.placeholder(placeholder).bytes;
-  if (bytes > 0 && o.block.data() == nullptr) {
-    CLEAVE_TRY(o.block, DeviceBlock::make(memory_, bytes));
-    CLEAVE_TRY(o.staged, DeviceBlock::make(memory_, bytes, DeviceBlock::Kind::pinned));
-  }
-  if (o.is_updated && bytes > 0 && (o.host != memory.data || o.to.data() != memory.data)) {
+  Copy& first = o.copies[0];
+  CLEAVE_CHECK(make(first, runner_.placeholder(placeholder).bytes));
+  if (o.is_updated && first.staged.data() != nullptr &&
+      (o.host != memory.data || o.to.data() != memory.data)) {
     const Type& type = graph_.type(graph_.placeholders()[placeholder].value);
     o.to = view_of(type, memory.data);
-    o.from = view_of(type, o.staged.data());
+    o.from = view_of(type, first.staged.data());
   }
+  if (std::ranges::find(hosted_, placeholder) == hosted_.end()) hosted_.push_back(placeholder);
   o.host = memory.data;
   o.is_constant = memory.is_constant;
   o.is_there = o.is_released = false;
-  runner_.bind(placeholder, o.block.data());
+  if (runner_.bound(placeholder) == nullptr) runner_.bind(placeholder, first.block.data());
   return {};
 }
 
@@ -58,14 +70,32 @@ void DeviceOperands::bind_there(size_t placeholder, void* data) {
   runner_.bind(placeholder, data);
 }
 
-Status DeviceOperands::copy_in(const Instance::Release* release) {
-  for (size_t p = 0; p < operands_.size(); ++p) {
+bool DeviceOperands::writes_shared() const {
+  return std::ranges::any_of(hosted_, [&](size_t p) {
+    const Operand& o = operands_[p];
+    return o.host != nullptr && !o.is_there && (o.is_constant || o.is_updated);
+  });
+}
+
+bool DeviceOperands::has_updates() const {
+  return std::ranges::any_of(
+      hosted_, [&](size_t p) { return operands_[p].is_updated && operands_[p].host != nullptr; });
+}
+
+Status DeviceOperands::copy_in(size_t turn, void* queue, const Instance::Release* release) {
+  for (const size_t k : small_)
+    if (DeviceBlock& staged = results_[k].staged[turn]; staged.data() == nullptr)
+      CLEAVE_CHECK(make(staged, result_bytes(k)));
+  for (const size_t p : hosted_) {
     Operand& o = operands_[p];
     if (o.host == nullptr) continue;
-    if (o.block.data() != nullptr && !o.is_there) {
-      const int64_t bytes = o.block.bytes();
-      std::memcpy(o.staged.data(), o.host, static_cast<size_t>(bytes));
-      CLEAVE_CHECK(memory_->copy_in(o.block.data(), o.staged.data(), bytes, queue()));
+    Copy& copy = o.copies[o.turn(turn)];
+    if (copy.block.data() == nullptr) CLEAVE_CHECK(make(copy, runner_.placeholder(p).bytes));
+    if (runner_.bound(p) != copy.block.data()) runner_.bind(p, copy.block.data());
+    if (copy.block.data() != nullptr && !o.is_there) {
+      const int64_t bytes = copy.block.bytes();
+      std::memcpy(copy.staged.data(), o.host, static_cast<size_t>(bytes));
+      CLEAVE_CHECK(memory_->copy_in(copy.block.data(), copy.staged.data(), bytes, queue));
       o.is_there = o.is_constant;
     }
     if (release == nullptr || o.is_returned || o.is_updated || !(*release)(p)) continue;
@@ -75,39 +105,39 @@ Status DeviceOperands::copy_in(const Instance::Release* release) {
   return {};
 }
 
-Status DeviceOperands::copy_out() {
-  for (const Operand& o : operands_)
-    if (o.is_updated && o.host != nullptr && o.block.data() != nullptr)
-      CLEAVE_CHECK(memory_->copy_out(o.staged.data(), o.block.data(), o.block.bytes(), queue()));
-  for (size_t k = 0; k < results_.size(); ++k)
-    if (results_[k].is_small) CLEAVE_CHECK(fill(k));
+Status DeviceOperands::copy_out(size_t turn) {
+  for (const size_t p : hosted_) {
+    const Operand& o = operands_[p];
+    const auto& [block, staged] = o.copies[0];
+    if (o.is_updated && o.host != nullptr && block.data() != nullptr)
+      CLEAVE_CHECK(memory_->copy_out(staged.data(), block.data(), block.bytes(), queue()));
+  }
+  for (const size_t k : small_) {
+    const DeviceBlock& staged = results_[k].staged[turn];
+    CLEAVE_CHECK(memory_->copy_out(staged.data(), runner_.result(k), staged.bytes(), queue()));
+  }
   return {};
 }
 
-void DeviceOperands::succeed() {
-  for (Operand& o : operands_)
-    if (o.is_updated && o.host != nullptr && o.block.data() != nullptr) o.to.copy_from(o.from);
+void DeviceOperands::end(size_t turn, bool succeeded) {
+  for (const size_t p : hosted_) {
+    Operand& o = operands_[p];
+    if (succeeded && o.is_updated && o.host != nullptr && o.copies[0].block.data() != nullptr)
+      o.to.copy_from(o.from);
+  }
   const std::lock_guard lock(mutex_);
-  for (ResultCopy& r : results_) r.is_fresh = r.is_small;
+  ended_ = turn;
+  if (succeeded)
+    for (ResultCopy& r : results_) r.is_fresh = r.is_small;
 }
 
 void DeviceOperands::unbind_released() {
-  for (size_t p = 0; p < operands_.size(); ++p)
+  for (const size_t p : hosted_)
     if (operands_[p].is_released) runner_.bind(p, nullptr);
 }
 
 int64_t DeviceOperands::result_bytes(size_t k) const {
   return memory_bytes(returned_type(graph_, k));
-}
-
-// Enqueues the copy of a result.
-Status DeviceOperands::fill(size_t k) {
-  ResultCopy& r = results_[k];
-  const int64_t bytes = result_bytes(k);
-  if (r.staged.data() == nullptr) {
-    CLEAVE_TRY(r.staged, DeviceBlock::make(memory_, bytes, DeviceBlock::Kind::pinned));
-  }
-  return memory_->copy_out(r.staged.data(), runner_.result(k), bytes, queue());
 }
 
 const void* DeviceOperands::result(size_t k) {
@@ -116,25 +146,34 @@ const void* DeviceOperands::result(size_t k) {
     if (void* const host = operands_[static_cast<size_t>(placeholder)].host) return host;
   const std::lock_guard lock(mutex_);
   ResultCopy& r = results_[k];
-  if (!r.is_fresh && result_bytes(k) > 0) {
-    value_or_throw(fill(k));
+  DeviceBlock& staged = r.staged[r.is_small ? ended_ : 0];
+  if (const int64_t bytes = result_bytes(k); !r.is_fresh && bytes > 0) {
+    value_or_throw(make(staged, bytes));
+    value_or_throw(memory_->copy_out(staged.data(), runner_.result(k), bytes, queue()));
     value_or_throw(memory_->wait(queue()));
     r.is_fresh = true;
   }
-  return r.staged.data();
+  return staged.data();
+}
+
+const void* DeviceOperands::small_result(size_t k) const {
+  const std::lock_guard lock(mutex_);
+  return results_[k].is_small ? results_[k].staged[ended_].data() : nullptr;
 }
 
 bool DeviceOperands::overlaps_results(const void* data, int64_t bytes) const {
   const std::lock_guard lock(mutex_);
-  return std::ranges::any_of(results_,
-                             [&](const ResultCopy& r) { return r.staged.overlaps(data, bytes); });
+  return std::ranges::any_of(results_, [&](const ResultCopy& r) {
+    return std::ranges::any_of(r.staged,
+                               [&](const DeviceBlock& b) { return b.overlaps(data, bytes); });
+  });
 }
 
-const void* DeviceOperands::to_read(size_t placeholder) {
+const void* DeviceOperands::to_read(size_t placeholder, size_t turn) {
   const Operand& o = operands_[placeholder];
   const int64_t bytes = runner_.placeholder(placeholder).bytes;
-  if (o.host != nullptr || o.is_released || bytes == 0 || runner_.bound(placeholder) == nullptr)
-    return o.host;
+  if (o.host != nullptr) return o.copies[o.turn(turn)].staged.data();
+  if (o.is_released || bytes == 0 || runner_.bound(placeholder) == nullptr) return nullptr;
   read_.resize(static_cast<size_t>(bytes));
   const bool done =
       memory_->copy_out(read_.data(), runner_.bound(placeholder), bytes, queue()).ok() &&

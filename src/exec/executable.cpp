@@ -8,6 +8,7 @@
 #include "base/element_address.h"
 #include "compile/stages.h"
 #include "exec/device_operands.h"
+#include "exec/device_runs.h"
 #include "exec/index_fault.h"
 #include "run/runner.h"
 #include "runtime/shared_threads.h"
@@ -17,8 +18,10 @@ namespace {
 
 class Compiled final : public CompiledProgram {
  public:
-  Compiled(BuiltProgram built, Report report, std::shared_ptr<const CompiledProgram> frozen_part)
-      : built_(std::move(built)), report_(std::move(report)), frozen_part_(std::move(frozen_part)) {
+  Compiled(BuiltProgram built, Report report, std::shared_ptr<const CompiledProgram> frozen_part,
+           CudaGraphs graphs)
+      : built_(std::move(built)), report_(std::move(report)), frozen_part_(std::move(frozen_part)),
+        graphs_(graphs) {
     for (const Return& r : built_.frozen.returns()) folded_.push_back(built_.frozen.name(r.value));
     for (const Storage& s : built_.lowered().storages)
       if (s.placeholder >= 0) {
@@ -35,12 +38,14 @@ class Compiled final : public CompiledProgram {
   }
   const std::vector<std::string>& folded() const override { return folded_; }
   const BuiltProgram& built() const { return built_; }
+  CudaGraphs graphs() const { return graphs_; }
 
  private:
   BuiltProgram built_;
   Report report_;
   std::shared_ptr<const CompiledProgram> frozen_part_;
   std::vector<std::string> folded_, placeholders_;
+  const CudaGraphs graphs_;
 };
 
 class RunningInstance final : public Instance {
@@ -73,19 +78,27 @@ class RunningInstance final : public Instance {
   const std::shared_ptr<DeviceMemory>& device_memory() const override { return device_memory_; }
 
   Status run(const Release* release) override {
-    const Busy busy(running_);
-    if (!busy.is_mine())
-      return user_error("this instance is running already; make a second one to run two at once");
-    if (const Storage* s = runner_.find_unbound())
-      return user_error("placeholder %{} is not bound to memory", s->name);
-    CLEAVE_TRY(const std::optional<FailedThunk> failed,
-               there_ ? run_there(release) : Result(runner_.run(release)));
-    if (!failed) return {};
-    const Thunk& thunk = program_->built().lowered().thunks[failed->thunk];
-    return user_error("{}", fault_text(program_->graph(), thunk.node, thunk.name, failed->fault,
-                                       [&](size_t k) -> const void* {
-                                         return there_ ? there_->to_read(k) : runner_.bound(k);
-                                       }));
+    return run_if_free([&]() -> Status {
+      if (runs_) return runs_->run(release);
+      if (!counts_.reason.empty()) ++counts_.skipped;
+      if (const std::optional<FailedThunk> failed = runner_.run(release)) return told(*failed, 0);
+      return {};
+    });
+  }
+  Status start(std::shared_ptr<StartedRun> run) override {
+    if (runs_) return run_if_free([&] { return runs_->start(std::move(run)); });
+    Status ran = this->run(nullptr);
+    run->ended(ran);
+    return ran;
+  }
+  Status settle() override { return runs_ ? runs_->settle() : Status(); }
+  std::shared_ptr<DeviceUse> use() const override { return runs_ ? runs_->use() : nullptr; }
+  const void* ended_result(size_t k) const override {
+    return there_ ? there_->small_result(k) : runner_.result(k);
+  }
+  const GraphCounts& graph_counts() const override { return counts_; }
+  void skip_graphs(std::string reason) override {
+    if (runs_) runs_->skip_graphs(std::move(reason));
   }
 
   const std::shared_ptr<ArenaMemory>& arena() const override { return runner_.arena(); }
@@ -96,11 +109,22 @@ class RunningInstance final : public Instance {
     return begin < memory + arena()->size_bytes() && memory < begin + bytes;
   }
   const void* result(size_t k) const override {
-    return there_ ? there_->result(k) : runner_.result(k);
+    if (!there_) return runner_.result(k);
+    value_or_throw(runs_->settle());
+    return there_->result(k);
   }
-  void fill_arena_pattern() override { arena()->fill_pattern(); }
-  int64_t touched_arena_bytes() const override { return arena()->touched_bytes(); }
-  void profile_kernels(bool on) override { runner_.time_thunks(on); }
+  void fill_arena_pattern() override {
+    wait();
+    arena()->fill_pattern();
+  }
+  int64_t touched_arena_bytes() const override {
+    wait();
+    return arena()->touched_bytes();
+  }
+  void profile_kernels(bool on) override {
+    wait();
+    runner_.time_thunks(on);
+  }
   std::vector<StepTime> step_times() const override {
     std::vector<StepTime> out;
     const std::vector<Runner::Time>& times = runner_.times();
@@ -123,9 +147,49 @@ class RunningInstance final : public Instance {
                   std::shared_ptr<ArenaMemory> arena)
       : program_(std::move(program)), device_memory_(program_->built().backend->device_memory()),
         runner_(program_->built().runnable(), std::move(arena), std::move(executor)) {
-    if (device_memory_)
+    const CudaGraphs graphs = program_->graphs();
+    if (device_memory_) {
       there_ = std::make_unique<DeviceOperands>(device_memory_, runner_,
                                                 program_->built().lowered(), program_->graph());
+      runs_ = std::make_unique<DeviceRuns>(
+          runner_, *there_,
+          [this](const FailedThunk& failed, size_t turn) { return told(failed, turn); }, counts_,
+          graphs != CudaGraphs::off, waiting_call());
+    } else if (graphs == CudaGraphs::on) {
+      const std::vector<std::string>& names = program_->placeholders();
+      counts_.reason =
+          fmt::format("cpu device{}", names.empty() ? "" : fmt::format(" (%{})", names.front()));
+    }
+  }
+
+  template <class F>
+  Status run_if_free(const F& f) {
+    const Busy busy(running_);
+    if (!busy.is_mine())
+      return user_error("this instance is running already; make a second one to run two at once");
+    if (const Storage* s = runner_.find_unbound())
+      return user_error("placeholder %{} is not bound to memory", s->name);
+    return f();
+  }
+  void wait() const {
+    if (runs_) runs_->use()->wait();
+  }
+  // Of a run in this turn.
+  Failure told(const FailedThunk& failed, size_t turn) const {
+    const Thunk& thunk = program_->built().lowered().thunks[failed.thunk];
+    return user_error("{}", fault_text(program_->graph(), thunk.node, thunk.name, failed.fault,
+                                       [&](size_t k) -> const void* {
+                                         return there_ ? there_->to_read(k, turn)
+                                                       : runner_.bound(k);
+                                       }));
+  }
+  // The first one that reads a flag on the host: "cond (%y)"; empty: there is none.
+  std::string waiting_call() const {
+    const Thunk* const jump = runner_.first_jump();
+    if (jump == nullptr) return {};
+    const Graph& g = program_->graph();
+    return fmt::format("{} (%{})", jump->node.valid() ? g.node(jump->node).op->name : "cond",
+                       jump->name);
   }
 
   static Status check_room(const BuiltProgram& built) {
@@ -138,17 +202,6 @@ class RunningInstance final : public Instance {
         "memory_budget lowers)",
         memory->device().text(), room.free, room.total, built.planned.arena_bytes,
         built.planned.peak_bytes());
-  }
-
-  Result<std::optional<FailedThunk>> run_there(const Release* release) {
-    CLEAVE_CHECK(there_->copy_in(release));
-    Status copied;
-    const Runner::AtEnd copy_out = [&] { copied = there_->copy_out(); };
-    const std::optional<FailedThunk> failed = runner_.run(nullptr, &copy_out);
-    there_->unbind_released();
-    CLEAVE_CHECK(std::move(copied));
-    if (!failed) there_->succeed();
-    return failed;
   }
 
   Status check_memory(size_t placeholder, const HostMemory& memory) const {
@@ -172,6 +225,8 @@ class RunningInstance final : public Instance {
   const std::shared_ptr<DeviceMemory> device_memory_;  // of the backend; null: the host's
   Runner runner_;
   std::unique_ptr<DeviceOperands> there_;  // with it
+  GraphCounts counts_;
+  std::unique_ptr<DeviceRuns> runs_;  // with it
   std::atomic<bool> running_ = false;
 };
 
@@ -218,8 +273,8 @@ Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(
     report.compile_ms += part->report().compile_ms;
     if (report.cache == "hit") report.cache = part->report().cache;
   }
-  return std::shared_ptr<const CompiledProgram>(
-      std::make_shared<Compiled>(std::move(built), std::move(report), std::move(part)));
+  return std::shared_ptr<const CompiledProgram>(std::make_shared<Compiled>(
+      std::move(built), std::move(report), std::move(part), options.cudagraphs));
 }
 
 Result<std::unique_ptr<Instance>> Instance::make(std::shared_ptr<const CompiledProgram> program,

@@ -10,7 +10,7 @@
 // untouched. Results stay in the instance's arena until the next run. run() allocates nothing.
 //
 // Where the backend has memory of its own (device_operands.h), a run copies there what is bound to
-// memory of the host, and updates back.
+// memory of the host, and updates back; runs may follow each other unwaited (device_runs.h).
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -23,6 +23,8 @@
 #include "cleave/host_tensor.h"
 #include "cleave/report.h"
 #include "compile/stage_options.h"
+#include "exec/device_use.h"
+#include "exec/graph_counts.h"
 #include "ir/graph.h"
 
 namespace cleave {
@@ -94,9 +96,29 @@ class Instance {
   // memory of a device it is asked when that has a copy.
   using Release = std::function<bool(size_t placeholder)>;
   virtual Status run(const Release* release) = 0;
+
+  // ---- runs that aren't waited for, with memory of a device; elsewhere start is run()
+  // Queues a run with what is bound now, whose memory of the host it has copied when it returns.
+  // `run` is told when it is over, at the latest when the third run behind it is started. A run
+  // whose updates go to memory of the host is waited for. Errors: as of run(); that of a run that
+  // was started before, unless somebody was told of it already, and then nothing is run.
+  virtual Status start(std::shared_ptr<StartedRun> run) = 0;
+  // Waits for all that were started. Error: of one of them, of which nobody was told.
+  virtual Status settle() = 0;
+  // Those who want to touch memory that started runs use wait by it; null without a device.
+  virtual std::shared_ptr<DeviceUse> use() const = 0;
+  // In StartedRun::ended of a run that succeeded: a result of at most 256 bytes, which is no
+  // update.
+  virtual const void* ended_result(size_t k) const = 0;
+
+  virtual const GraphCounts& graph_counts() const = 0;
+  // From now on no run is one graph, for this reason.
+  virtual void skip_graphs(std::string reason) = 0;
+
   // Memory of returns()[k], by the strides of the value; for an update, the placeholder's own
   // memory, by that one's. With memory of a device it is a copy in the host's, until the next run,
-  // made when it is asked for the first time; throws the device's error.
+  // made when it is asked for the first time, behind all runs; throws the device's error, and that
+  // of a run that was started.
   virtual const void* result(size_t k) const = 0;
   // Fills the arena with a pattern; after a run, the highest byte touched (rounded up to 64).
   virtual void fill_arena_pattern() = 0;

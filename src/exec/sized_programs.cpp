@@ -11,6 +11,9 @@ namespace cleave {
 namespace {
 
 constexpr size_t samples_at_once = 4;
+// A graph of the device for each takes memory there, and each size is met too seldom
+// (torch._inductor.config.triton.cudagraph_dynamic_shape_warn_limit, PyTorch 2.13).
+constexpr int64_t most_graphs = 50;
 
 }  // namespace
 
@@ -131,6 +134,10 @@ std::unique_ptr<SizedPrograms> SizedPrograms::make(const std::string& what,
   return trace::value_or_throw_at(at, instance_of(std::move(family)));
 }
 
+SizedPrograms::~SizedPrograms() {
+  if (last_) last_->wait();
+}
+
 Result<std::unique_ptr<SizedPrograms>> SizedPrograms::instance() const {
   return instance_of(family_);
 }
@@ -157,6 +164,8 @@ Result<SizedPrograms::ProgramPtr> SizedPrograms::program(const std::vector<int64
   if (const ProgramPtr* known = others_->find(sizes)) return *known;
   CLEAVE_TRY(CodePtr code, family_->code(sizes));
   CLEAVE_TRY(ProgramPtr made, bound(std::move(code)));
+  if (const int64_t count = family_->made_sizes; count > most_graphs)
+    made->instance().skip_graphs(fmt::format("too many sizes ({})", count));
   others_->add(sizes, made);
   each([&](const ProgramPtr& p) {
     p->set_count("sizes", family_->made_sizes);
@@ -167,10 +176,11 @@ Result<SizedPrograms::ProgramPtr> SizedPrograms::program(const std::vector<int64
 
 Status SizedPrograms::run_boxed(HostTensors&& inputs) {
   const std::vector<InputRef> refs(inputs.begin(), inputs.end());
-  return run(refs, &inputs);
+  return run(refs, &inputs, nullptr);
 }
 
-Status SizedPrograms::run(std::span<const InputRef> inputs, HostTensors* boxed) {
+Status SizedPrograms::run(std::span<const InputRef> inputs, HostTensors* boxed,
+                          std::shared_ptr<StartedRun> started) {
   const std::string& what = sizes().what();
   const Busy busy(running_);
   if (!busy.is_mine())
@@ -182,10 +192,19 @@ Status SizedPrograms::run(std::span<const InputRef> inputs, HostTensors* boxed) 
   if (!assigning.is_mine())
     return user_error("{}: it assigns Variables, and another instance is running on another thread",
                       what);
+  if (last_ != ours) CLEAVE_CHECK(last_->settle());  // they share an arena
   last_ = ours;
-  Status bound = ours->bind(inputs);
+  using Next = BoundProgram::Next;
+  Status bound = ours->bind(inputs, started ? Next::start : Next::run);
   if (!bound.ok()) return std::move(bound).failure().within(what);
-  return boxed ? ours->run_boxed(std::move(*boxed)) : ours->run();
+  Status ran = boxed     ? ours->run_boxed(std::move(*boxed))
+               : started ? ours->start(std::move(started))
+                         : ours->run();
+  if (const Warning* warning = ours->new_warning()) {
+    const std::lock_guard lock(family_->mutex);
+    family_->notices->warn({warning, 1});
+  }
+  return ran;
 }
 
 ProgramCode::Parts SizedPrograms::traced(const std::vector<int64_t>& sizes) const {

@@ -40,12 +40,20 @@ class SizedPrograms {
                                              const CompileOptions& options,
                                              std::shared_ptr<Notices> notices, Trace trace,
                                              Location at);
+  // Waits for what was started, which may ask for last().
+  ~SizedPrograms();
   // Thread-safe, also while this one runs.
   Result<std::unique_ptr<SizedPrograms>> instance() const;
 
   // Makes the program for these inputs if need be, and runs it. Errors (user): those of
   // InputSizes::read; it is running, or another instance that assigns Variables is.
-  Status run(std::span<const InputRef> inputs) { return run(inputs, nullptr); }
+  Status run(std::span<const InputRef> inputs) { return run(inputs, nullptr, nullptr); }
+  // As Instance::start: with memory of a device it returns when the inputs are read.
+  Status start(std::span<const InputRef> inputs, std::shared_ptr<StartedRun> started) {
+    return run(inputs, nullptr, std::move(started));
+  }
+  // Waits for what was started; of the error as Instance::settle.
+  Status settle() const { return last_->settle(); }
   // Takes the inputs when they are found right, and frees each behind its last reader.
   Status run_boxed(HostTensors&& inputs);
   // Traces the function for these sizes, which vary; nothing is compiled. Throws what the trace
@@ -65,7 +73,8 @@ class SizedPrograms {
   using ProgramPtr = std::shared_ptr<BoundProgram>;
   SizedPrograms() = default;
   static Result<std::unique_ptr<SizedPrograms>> instance_of(std::shared_ptr<Family> family);
-  Status run(std::span<const InputRef> inputs, HostTensors* boxed);
+  Status run(std::span<const InputRef> inputs, HostTensors* boxed,
+             std::shared_ptr<StartedRun> started);
   Result<ProgramPtr> program(const std::vector<int64_t>& sizes);
   Result<ProgramPtr> bound(CodePtr code);
   template <class F>

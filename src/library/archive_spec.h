@@ -46,9 +46,9 @@ void archive(A& a, Is<AttentionBackwardSpec> auto& s) {
 template <class A>
 void archive(A& a, Is<ConvolutionSpec> auto& s) {
   auto& [product, dtype, images, large_channels, small_channels, groups, large, small, kernel,
-         stride, padding, dilation, has_bias, has_added, relu, weight_packed] = s;
+         stride, padding, dilation, has_bias, has_added, relu, weight_packed, channels_last] = s;
   a(product, dtype, images, large_channels, small_channels, groups, large, small, kernel, stride,
-    padding, dilation, has_bias, has_added, relu, weight_packed);
+    padding, dilation, has_bias, has_added, relu, weight_packed, channels_last);
 }
 
 template <class A>

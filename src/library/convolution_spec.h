@@ -4,6 +4,10 @@
 //
 //   large [images, large_channels, *large]  --- weight ---  small [images, small_channels, *small]
 //   weight [small_channels, large_channels/groups, *kernel];  all row-major without gaps
+//
+//   channels_last:  large [images, *large, large_channels]
+//                   small [images, *small, small_channels]
+//                   weight [small_channels, *kernel, large_channels/groups]
 #pragma once
 #include <array>
 #include <compare>
@@ -38,6 +42,8 @@ struct ConvolutionSpec {
   // The weight is in panels [small_channels / gemm_panel, k, gemm_panel] (gemm_spec.h), with k =
   // (channel, tap), numbers for no channel don't matter. With to_small, in f32, of one group.
   bool weight_packed = false;
+  // Channels are the last dim of all three tensors. Without has_added, relu and weight_packed.
+  bool channels_last = false;
 
   static constexpr const char* kind = "convolution";
   // A multiply-add counts as two.

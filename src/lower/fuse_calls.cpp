@@ -222,7 +222,7 @@ bool Describer::is_cheap(NodeId n) const {
     // A fused operand is stored for this call's sake: worth it if small, as one value per row is.
     const FuseCall* maker = out_.maker_of(g_, v);
     if (maker && maker->is_fusible() &&
-        (is_dear || bytes_of(g_, v) * fuse_cost::small_part > own_bytes))
+        (is_dear || bytes_of(g_, v) * costs_.stored_part > own_bytes))
       return false;
     bytes += bytes_of(g_, v);
   }

@@ -20,7 +20,12 @@ struct FuseCosts {
   // that cores stay idle, which matters above small_elements.
   int64_t few_columns = 256;
   int64_t small_elements = 1 << 15;
+  // An operand that is stored for a cheap result's sake takes at most this part of it.
+  int64_t stored_part = 4;
   FoldParts cut = {};
+  // Library calls convert operands from other floating dtypes themselves where they can
+  // (lower_cast.h). False: such a cast is made once for all its readers.
+  bool folds_casts = true;
 
   // The other fields are the same for all targets so far.
   static FuseCosts of(const MachineRates& rates);
@@ -35,7 +40,7 @@ struct FuseCosts {
 
 namespace fuse_cost {
 
-constexpr int64_t small_part = 4;   // a stored operand takes at most 1/4 of its cheap result
+constexpr int64_t small_part = 4;   // of the time of starting a kernel
 constexpr size_t max_waiting = 64;  // calls computed in one expression
 constexpr int64_t max_nodes = 128;  // of a group
 constexpr size_t max_calls = 256;  // of a group, waiting ones too: compilers take n^1.4 for n sines

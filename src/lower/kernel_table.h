@@ -3,6 +3,7 @@
 #pragma once
 #include <unordered_map>
 
+#include "lower/lower_choices.h"
 #include "schedule/group_kernel.h"
 
 namespace cleave {
@@ -22,8 +23,9 @@ struct LoweredGroup {
 
 class KernelTable {
  public:
-  explicit KernelTable(const FoldParts& cut = {}) : cut_(cut) {}
-  const FoldParts& cut() const { return cut_; }  // of long folds
+  explicit KernelTable(const LowerChoices& choices = {}) : choices_(choices) {}
+  const LowerChoices& choices() const { return choices_; }
+  const FoldParts& cut() const { return choices_.cut; }  // of long folds
   // Adds the kernel, and returns its number; an equal one's number if there is one. Names and work
   // don't count.
   size_t add(loop::Kernel kernel);
@@ -35,7 +37,7 @@ class KernelTable {
   std::vector<loop::Kernel> take() && { return std::move(kernels_); }
 
  private:
-  const FoldParts cut_;
+  const LowerChoices choices_;
   std::vector<loop::Kernel> kernels_;
   std::unordered_map<std::string, size_t> by_text_;  // without names
   std::unordered_map<std::string, LoweredGroup> groups_;

@@ -49,6 +49,7 @@ bool lower_cast(Lowering& l, NodeId n) {
   if (op.name() != "_to_copy") return false;
   const DType stored = op.in_type(0).dtype;
   if (stored == op.out_type(0).dtype) return false;
+  if (is_floating(stored) && !l.kernels.choices().folds_casts) return false;
   const MemRef& from = l.values.at(op.in(0));
   const ValueId v = l.graph.node(n).out(0);
   if (!l.values.is_wanted(v)) return false;

@@ -88,12 +88,12 @@ void add_returns(Lowering& l) {
 
 }  // namespace
 
-Result<LoweredProgram> lower_graph(const Graph& graph, const FoldParts& cut) {
+Result<LoweredProgram> lower_graph(const Graph& graph, const LowerChoices& choices) {
   CLEAVE_CHECK(check_placeholders(graph));
   CLEAVE_CHECK(check_results(graph));
   for (const GraphRef& sub : subgraphs_in_order(graph, {})) CLEAVE_CHECK(check_results(*sub));
   LoweredProgram program;
-  KernelTable kernels(cut);
+  KernelTable kernels(choices);
   Lowering lowering(graph, program, kernels);
   add_placeholders(lowering);
   CLEAVE_CHECK(lower_nodes(lowering));

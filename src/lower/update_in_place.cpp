@@ -43,7 +43,7 @@ bool is_copy_of(const Thunk& thunk, size_t storage) {
 
 }  // namespace
 
-void update_in_place(LoweredProgram& p) {
+void update_in_place(LoweredProgram& p, BehindFailure behind) {
   int64_t last_failure = -1;
   std::vector<std::vector<size_t>> touched(p.storages.size());  // thunks by storage
   for (size_t i = 0; i < p.thunks.size(); ++i) {
@@ -73,6 +73,12 @@ void update_in_place(LoweredProgram& p) {
     // The other arm of a cond may write it too.
     if (std::any_of(from.begin(), from.end(),
                     [&](size_t thunk) { return is_foreign_result(p.thunks[thunk], u.from); }))
+      continue;
+    if (last_failure >= 0 && behind == BehindFailure::library_calls_run &&
+        std::ranges::any_of(from, [&](size_t thunk) {
+          return std::holds_alternative<LibraryCall>(p.thunks[thunk].work) &&
+                 writes(p, p.thunks[thunk], u.from);
+        }))
       continue;
     // No thunk but the copy touches the placeholder after the writer; of a value in pieces, none
     // but those that write one, which read what they write themselves.

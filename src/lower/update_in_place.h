@@ -8,6 +8,10 @@
 
 namespace cleave {
 
-void update_in_place(LoweredProgram& program);
+// What calls behind a failed check do. Where only kernels know of it, a library call of a program
+// that may fail writes no placeholder: it would do so behind a failure, too.
+enum class BehindFailure : uint8_t { nothing_runs, library_calls_run };
+
+void update_in_place(LoweredProgram& program, BehindFailure behind = BehindFailure::nothing_runs);
 
 }  // namespace cleave

@@ -98,6 +98,15 @@ std::optional<loop::LibraryForm> convolution_form(const OpView& op);
 std::optional<loop::LibraryForm> convolution_pointwise_form(const OpView& op);
 std::optional<loop::LibraryForm> convolution_backward_form(const OpView& op);
 
+// Those of convolution_channels_last and its backward (convolution_channels_last.cpp).
+std::optional<loop::LibraryForm> convolution_channels_last_form(const OpView& op);
+std::optional<loop::LibraryForm> convolution_channels_last_backward_form(const OpView& op);
+
+// [n, *size, c] as [n, c, *size], and back; weights alike. Fewer than three dims stay.
+Shape channels_first(const Shape& shape);
+Shape channels_last(const Shape& shape);
+Type channels_first(const Type& t);  // without strides
+
 SampleAttrs convolution_call(std::vector<int64_t> stride, std::vector<int64_t> padding,
                              std::vector<int64_t> dilation, int64_t groups = 1);
 SampleAttrs transposed_call(std::vector<int64_t> stride, std::vector<int64_t> padding,

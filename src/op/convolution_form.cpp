@@ -55,18 +55,22 @@ void add_before_result(loop::LibraryForm& form, loop::LibraryOperand operand) {
   form.operands.insert(form.operands.end() - 1, std::move(operand));
 }
 
+loop::LibraryForm forward_form(const OpView& op, ConvolutionSpec spec) {
+  spec.product =
+      op.bool_attr("transposed") ? ConvolutionProduct::to_large : ConvolutionProduct::to_small;
+  spec.has_bias = op.has(2);
+  loop::LibraryForm form = form_of(op, spec, 0, 1, 0);
+  if (spec.has_bias)
+    add_before_result(form, {.position = At::bias, .index = 2, .takes = loop::is_without_gaps});
+  return form;
+}
+
 }  // namespace
 
 std::optional<loop::LibraryForm> convolution_form(const OpView& op) {
-  auto spec = sizes_of(op, op.in_type(0), op.in_type(1), op.out_type(0));
+  const auto spec = sizes_of(op, op.in_type(0), op.in_type(1), op.out_type(0));
   if (!spec) return std::nullopt;
-  spec->product =
-      op.bool_attr("transposed") ? ConvolutionProduct::to_large : ConvolutionProduct::to_small;
-  spec->has_bias = op.has(2);
-  loop::LibraryForm form = form_of(op, *spec, 0, 1, 0);
-  if (spec->has_bias)
-    add_before_result(form, {.position = At::bias, .index = 2, .takes = loop::is_without_gaps});
-  return form;
+  return forward_form(op, *spec);
 }
 
 std::optional<loop::LibraryForm> convolution_pointwise_form(const OpView& op) {
@@ -86,25 +90,52 @@ std::optional<loop::LibraryForm> convolution_pointwise_form(const OpView& op) {
   return form;
 }
 
-std::optional<loop::LibraryForm> convolution_backward_form(const OpView& op) {
-  constexpr int dout = 0, input = 1, weight = 2;
-  const bool by_input = !op.out_type(0).is_none, by_weight = !op.out_type(1).is_none;
-  if (by_input == by_weight || !op.out_type(2).is_none) return std::nullopt;
-  auto spec = sizes_of(op, op.in_type(input), op.in_type(weight), op.in_type(dout));
-  if (!spec) return std::nullopt;
-  const bool transposed = op.bool_attr("transposed");
+namespace {
+
+constexpr int dout = 0, input = 1, weight = 2;  // operands of a backward
+
+// Of one result, the gradient of input or of weight.
+loop::LibraryForm backward_form(const OpView& op, ConvolutionSpec spec) {
+  const bool by_input = !op.out_type(0).is_none, transposed = op.bool_attr("transposed");
   loop::LibraryForm form;
   if (by_input) {
-    spec->product = transposed ? ConvolutionProduct::to_small : ConvolutionProduct::to_large;
-    form = form_of(op, *spec, dout, weight, 0);
+    spec.product = transposed ? ConvolutionProduct::to_small : ConvolutionProduct::to_large;
+    form = form_of(op, spec, dout, weight, 0);
   } else {
-    spec->product = ConvolutionProduct::to_weight;
-    form = form_of(op, *spec, transposed ? dout : input, transposed ? input : dout, 1);
+    spec.product = ConvolutionProduct::to_weight;
+    form = form_of(op, spec, transposed ? dout : input, transposed ? input : dout, 1);
   }
   add_before_result(
       form,
       {.position = At::sizes, .access = LibraryAccess::sizes, .index = by_input ? input : weight});
   return form;
+}
+
+}  // namespace
+
+std::optional<loop::LibraryForm> convolution_backward_form(const OpView& op) {
+  if (op.out_type(0).is_none == op.out_type(1).is_none || !op.out_type(2).is_none)
+    return std::nullopt;
+  auto spec = sizes_of(op, op.in_type(input), op.in_type(weight), op.in_type(dout));
+  if (!spec) return std::nullopt;
+  return backward_form(op, *spec);
+}
+
+std::optional<loop::LibraryForm> convolution_channels_last_form(const OpView& op) {
+  auto spec = sizes_of(op, channels_first(op.in_type(0)), channels_first(op.in_type(1)),
+                       channels_first(op.out_type(0)));
+  if (!spec) return std::nullopt;
+  spec->channels_last = true;
+  return forward_form(op, *spec);
+}
+
+std::optional<loop::LibraryForm> convolution_channels_last_backward_form(const OpView& op) {
+  if (op.out_type(0).is_none == op.out_type(1).is_none) return std::nullopt;
+  auto spec = sizes_of(op, channels_first(op.in_type(input)), channels_first(op.in_type(weight)),
+                       channels_first(op.in_type(dout)));
+  if (!spec) return std::nullopt;
+  spec->channels_last = true;
+  return backward_form(op, *spec);
 }
 
 }  // namespace cleave

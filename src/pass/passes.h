@@ -68,7 +68,9 @@ Pass schedule_collectives();
 
 // decomposed
 Pass add_rows();
+Pass channels_last();
 Pass join_pads();
+Pass join_statistics();
 Pass merge_equal();
 Pass move_to_readers();
 Pass recompute_dropout_masks();

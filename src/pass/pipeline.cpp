@@ -18,7 +18,7 @@ namespace {
 constexpr PassStage pre_grad = PassStage::pre_grad, joint = PassStage::joint,
                     freeze = PassStage::freeze, post_grad = PassStage::post_grad,
                     decomposed = PassStage::decomposed;
-constexpr bool asked = true, again = true, pays_frozen = true;
+constexpr bool asked = true, again = true, pays_frozen = true, pays_on_gpu = true;
 
 constexpr PassRow table[] = {
     {pre_grad, 0, normalize_splits, "the families below know splits by sizes only", "nothing"},
@@ -146,6 +146,15 @@ constexpr PassRow table[] = {
      "a random call gives the same numbers whenever it runs"},
     {decomposed, 1, join_pads, "gradients of parts pad them to the whole",
      "sums are sums of two: no copy stands between"},
+    {decomposed, 2, channels_last,
+     "on a GPU, whose tensor cores read channels in a row: when norms are sums and gradients are "
+     "single convolutions; before merge_equal, as a value is seen in the other order many times",
+     "sizes are known; nothing after it looks for convolutions or pools", asked, !again,
+     !pays_frozen, pays_on_gpu},
+    {decomposed, 2, join_statistics,
+     "on a GPU, where columns are longer than a cache: after channels_last, by which statistics of "
+     "channels are columns",
+     "no other rule looks for a norm", asked, !again, !pays_frozen, pays_on_gpu},
     {decomposed, 2, merge_equal,
      "after all that rewrites: calls become equal when their operands are one",
      "nothing is computed twice on purpose but what a tag says"},
@@ -168,8 +177,9 @@ const std::string* asked_text(const CompileOptions& options, const std::string& 
 }
 
 bool runs(const PassRow& row, const CompileOptions& options, const std::string& name) {
-  const bool is_asked =
-      !row.asked || (row.pays_frozen && options.freeze) || asked_text(options, name) != nullptr;
+  const bool on_gpu = options.target.cuda_arch != 0 || options.device.kind == DeviceKind::cuda;
+  const bool is_asked = !row.asked || (row.pays_frozen && options.freeze) ||
+                        (row.pays_on_gpu && on_gpu) || asked_text(options, name) != nullptr;
   return is_asked && !contains(options.passes_off, name);
 }
 

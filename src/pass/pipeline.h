@@ -27,14 +27,15 @@ struct PassRow {
   bool asked = false;        // runs only if CompileOptions::passes_on names it
   bool again = false;        // an earlier row has the same pass
   bool pays_frozen = false;  // runs unasked where CompileOptions::freeze is set
+  bool pays_on_gpu = false;  // runs unasked where the target is a GPU
 };
 std::span<const PassRow> pass_table();
 
 // Erases dead code and runs the passes of a stage in order, and the host program's rules and
 // function passes of this point. In strict programs none of cleave's own runs before grad if
 // anything is trained: gradients would be summed in another order. Of the options it reads
-// passes_off, passes_on, strict, freeze, rules and functions. Errors (user): a name in passes_off
-// or passes_on that isn't a pass; those of the host program's passes.
+// passes_off, passes_on, strict, freeze, target, device, rules and functions. Errors (user): a name
+// in passes_off or passes_on that isn't a pass; those of the host program's passes.
 Result<std::vector<CompilePass>> run_stage(PassStage stage, Graph& graph, const OpRegistry& ops,
                                            const CompileOptions& options,
                                            RuleTimes times = RuleTimes::none);

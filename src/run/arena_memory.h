@@ -1,9 +1,12 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 namespace cleave {
+
+class QueueGraph;
 
 // A check that failed on a queue: numbers of the call (RunContext::thunk) and of the check in its
 // kernel, and the values of Fault.
@@ -13,6 +16,13 @@ struct QueuedFault {
 };
 
 // The memory of one instance, and how much of it was used.
+//
+// Where calls return before they have finished, runs can follow each other without a wait between
+// them, in turns:
+//
+//   queue()        calls of run n  copy_faults(0)  mark(0)  calls of run n + 1  copy_faults(1) ...
+//   copy_queue()                  inputs of run n + 1  join_copies()
+//   the host       ...                             finish_turn(0): run n is over
 class ArenaMemory {
  public:
   virtual ~ArenaMemory() = default;
@@ -35,6 +45,21 @@ class ArenaMemory {
   // Waits for all calls. The first check that failed since the last time, if one did: no kernel
   // after it has written anything.
   virtual std::optional<QueuedFault> finish() { return {}; }
+
+  // ---- runs that aren't waited for; without a queue none of these is called
+  static constexpr size_t turns = 2;
+  // For copies beside the calls. join_copies: calls from here on run behind all that is on it now.
+  virtual void* copy_queue() const { return nullptr; }
+  virtual void join_copies() {}
+  // Behind the calls of a run: copies the words of faults for the host, which may be noted; marks
+  // where the run ends, which may not.
+  virtual void copy_faults(size_t /*turn*/) {}
+  virtual void mark(size_t /*turn*/) {}
+  // Waits for that mark alone. The first check that failed before it: then all that is queued was
+  // waited for, and has done nothing.
+  virtual std::optional<QueuedFault> finish_turn(size_t /*turn*/) { return finish(); }
+  // Of calls on the queue (run/queue_graph.h). Null: they can't be noted.
+  virtual std::shared_ptr<QueueGraph> make_graph() { return nullptr; }
 };
 
 }  // namespace cleave

@@ -112,6 +112,11 @@ Runner::Runner(const RunnableProgram& program, std::shared_ptr<ArenaMemory> aren
       for (size_t s : f->results) add_pointer(s);
     }
   }
+  std::ranges::stable_sort(slots_, {}, &Slot::storage);
+  for (size_t s = 0, k = 0; s <= storages.size(); ++s) {
+    while (k < slots_.size() && slots_[k].storage < s) ++k;
+    first_slot_.push_back(k);
+  }
 }
 
 void Runner::add_pointer(size_t storage) {
@@ -136,8 +141,8 @@ void Runner::add_pointers(const LibraryCall& call) {
 void Runner::bind(size_t placeholder, void* data) {
   const size_t storage = placeholder_storage_[placeholder];
   base_[storage] = static_cast<std::byte*>(data);
-  for (const Slot& s : slots_)
-    if (s.storage == storage) pointers_[s.position] = at(base_[storage], s.offset);
+  for (size_t k = first_slot_[storage]; k < first_slot_[storage + 1]; ++k)
+    pointers_[slots_[k].position] = at(base_[storage], slots_[k].offset);
 }
 
 const Storage* Runner::find_unbound() const {
@@ -169,21 +174,12 @@ std::optional<FailedThunk> Runner::run(const Release* release, const AtEnd* at_e
     const ThunkMemory memory(*this, thunks[i]);
     const Watched watched(observer_, observer_ ? names_[i] : 0);
     const ThunkClock clock(times_.empty() ? nullptr : &times_[i], *arena_);
-    context.thunk = static_cast<int64_t>(i);
-    void** at = pointers_.data() + first_pointer_[i];
-    if (auto* k = std::get_if<KernelCall>(&thunks[i].work)) {
-      const KernelFunction& kernel = *program_.kernels[k->kernel];
-      if (const auto fault = kernel.call(at, k->scalars.data(), context))
-        return FailedThunk{i, *fault};
-    } else if (auto* l = std::get_if<LibraryCall>(&thunks[i].work)) {
-      l->function->call(at, at[max_library_operands], context);
-    } else if (auto* f = std::get_if<ForeignCall>(&thunks[i].work)) {
-      program_.foreign[foreign_number_[i]](at, at + f->operands.size());
-    } else {
-      const auto& jump = std::get<JumpCall>(thunks[i].work);
-      if (jump.unless)  // a failed check leaves the flag as it was
+    if (auto* jump = std::get_if<JumpCall>(&thunks[i].work)) {
+      if (jump->unless)  // a failed check leaves the flag as it was
         if (auto failed = finish()) return failed;
-      if (is_taken(jump)) i = jump.target - 1;  // ++i makes it the target, also for target 0
+      if (is_taken(*jump)) i = jump->target - 1;  // ++i makes it the target, also for target 0
+    } else if (const auto fault = call(i, context)) {
+      return FailedThunk{i, *fault};
     }
     if (!times_.empty() || observer_ != nullptr)
       if (auto failed = finish()) return failed;
@@ -193,12 +189,40 @@ std::optional<FailedThunk> Runner::run(const Release* release, const AtEnd* at_e
   return finish();
 }
 
+std::optional<Fault> Runner::call(size_t thunk, RunContext& context) {
+  context.thunk = static_cast<int64_t>(thunk);
+  void** const at = pointers_.data() + first_pointer_[thunk];
+  const auto& work = program_.thunks.thunks[thunk].work;
+  if (auto* k = std::get_if<KernelCall>(&work))
+    return program_.kernels[k->kernel]->call(at, k->scalars.data(), context);
+  if (auto* l = std::get_if<LibraryCall>(&work))
+    l->function->call(at, at[max_library_operands], context);
+  else if (auto* f = std::get_if<ForeignCall>(&work))
+    program_.foreign[foreign_number_[thunk]](at, at + f->operands.size());
+  return {};
+}
+
+void Runner::queue_calls() {
+  RunContext context{*executor_, arena_->queue(), arena_->fault()};
+  for (called_ = 0; called_ < program_.thunks.thunks.size(); ++called_) call(called_, context);
+}
+
+const Thunk* Runner::first_jump() const {
+  for (const Thunk& thunk : program_.thunks.thunks)
+    if (std::holds_alternative<JumpCall>(thunk.work)) return &thunk;
+  return nullptr;
+}
+
 std::optional<FailedThunk> Runner::finish() {
-  const std::optional<QueuedFault> failed = arena_->finish();
-  if (!failed) return {};
-  const auto thunk = static_cast<size_t>(failed->thunk);
+  const std::optional<QueuedFault> fault = arena_->finish();
+  if (!fault) return {};
+  return failed(*fault);
+}
+
+FailedThunk Runner::failed(const QueuedFault& fault) const {
+  const auto thunk = static_cast<size_t>(fault.thunk);
   const auto& call = std::get<KernelCall>(program_.thunks.thunks[thunk].work);
-  return FailedThunk{thunk, program_.kernels[call.kernel]->fault_of(*failed)};
+  return {thunk, program_.kernels[call.kernel]->fault_of(fault)};
 }
 
 }  // namespace cleave

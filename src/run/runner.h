@@ -56,6 +56,16 @@ class Runner {
   // waits for its queue, on which it may put more.
   using AtEnd = std::function<void()>;
   std::optional<FailedThunk> run(const Release* release = nullptr, const AtEnd* at_end = nullptr);
+  // Puts all calls on the arena's queue, and waits for none. Of a program without jumps, whose
+  // calls are neither timed nor watched. What a call throws passes through; called() is its thunk
+  // then.
+  void queue_calls();
+  const Thunk& called() const { return program_.thunks.thunks[called_]; }
+  // Null: there is none. The host reads its flag, so the calls before it must be waited for.
+  const Thunk* first_jump() const;
+  bool is_watched() const { return !times_.empty() || observer_ != nullptr; }
+  // The thunk of a check that failed on the queue.
+  FailedThunk failed(const QueuedFault& fault) const;
   const std::byte* result(size_t k) const { return base_[program_.thunks.returns[k]]; }
   const std::shared_ptr<ArenaMemory>& arena() const { return arena_; }
 
@@ -80,6 +90,7 @@ class Runner {
   void set_pointer(size_t position, size_t storage, int64_t offset);
   void add_pointers(const LibraryCall& call);
   bool is_taken(const JumpCall& jump) const;
+  std::optional<Fault> call(size_t thunk, RunContext& context);
   // Waits for all thunks that were called; the first one that failed.
   std::optional<FailedThunk> finish();
   // Whether it is memory that AddressSanitizer knows.
@@ -98,7 +109,9 @@ class Runner {
   std::vector<void*> pointers_;  // the arguments of all thunks, one after the other
   std::vector<size_t> first_pointer_;
   std::vector<size_t> foreign_number_;  // by thunk: its number among the calls of the host program
-  std::vector<Slot> slots_;
+  std::vector<Slot> slots_;             // by rising storage
+  std::vector<size_t> first_slot_;      // by storage, and the end
+  size_t called_ = 0;
   alignas(64) std::byte nothing_[64];  // the address of storages of 0 bytes; of a device: the arena
 };
 

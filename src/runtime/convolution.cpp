@@ -40,9 +40,16 @@ Result<std::shared_ptr<Convolution>> Convolution::make(const ConvolutionSpec& s,
                                        s.dtype == DType::f32 && s.groups == 1));
   fits = fits && ((!s.has_added && !s.relu) ||
                   (s.product == ConvolutionProduct::to_small && s.dtype == DType::f32));
+  fits = fits && (!s.channels_last || (!s.weight_packed && !s.has_added && !s.relu));
   if (!fits)
     return bug("convolution: {} images of {} and {} channels in {} groups", s.images,
                s.large_channels, s.small_channels, s.groups);
+  if (s.channels_last) {
+    ConvolutionSpec row_major = s;
+    row_major.channels_last = false;
+    CLEAVE_TRY(std::shared_ptr<Convolution> inner, make(row_major, target));
+    return make_channels_last(s, std::move(inner));
+  }
   if (is_depthwise(s))
     return s.product == ConvolutionProduct::to_weight ? make_depthwise_weight(s, target.set)
                                                       : make_depthwise_image(s, target.set);

@@ -22,6 +22,8 @@
 // a small weight in parts, whose sums are added up in order. So bits depend on the shape and the
 // target alone. bf16 and f16 are summed in f32 and rounded once.
 //
+// With channels_last the tensors are copied to the order above and back.
+//
 // Errors: Unsupported for dtypes that aren't floating; Bug for sizes that contradict each other.
 #pragma once
 #include "cleave/target.h"

@@ -16,5 +16,8 @@ std::shared_ptr<Convolution> make_direct_image(const ConvolutionSpec& spec, Inst
 std::shared_ptr<Convolution> make_direct_weight(const ConvolutionSpec& spec, InstructionSet set);
 std::shared_ptr<Convolution> make_depthwise_image(const ConvolutionSpec& spec, InstructionSet set);
 std::shared_ptr<Convolution> make_depthwise_weight(const ConvolutionSpec& spec, InstructionSet set);
+// The call with channels as the last dim, by the row-major one (convolution_channels_last.cpp).
+std::shared_ptr<Convolution> make_channels_last(const ConvolutionSpec& spec,
+                                                std::shared_ptr<Convolution> row_major);
 
 }  // namespace cleave::runtime

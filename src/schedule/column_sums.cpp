@@ -99,7 +99,9 @@ void ColumnSums::end_part() {
 
 void ColumnSums::end() {
   if (is_local_) return;
-  for (const Fold& f : folds_) add_parts(c_, *f.call, *f.partial);
+  std::vector<PartsOfFold> all;
+  for (const Fold& f : folds_) all.push_back({f.call, &*f.partial});
+  add_parts(c_, all);
 }
 
 }  // namespace cleave

@@ -8,6 +8,7 @@
 //   columns   ... F K      adjacent results side by side, each in plain order, in parts
 //   chunks    few results of long folds: the outermost folded run in parts, each in 16 lanes
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -29,8 +30,9 @@ struct FoldParts {
   int64_t part_rows = 32;  // at least, in a part of a columns fold,
   // whose parts have at most about so many sums together, of wide rows.
   int64_t partial_sums = int64_t{1} << 40;
-  // Writes to places that are data are sorted by place first (op/sorted_writes.h), and both loops of
-  // a tile are shared out (group_plain.cpp).
+  int64_t added_columns = 64;  // of a block, where parts are added up: at most column_lanes
+  // Writes to places that are data are sorted by place first (op/sorted_writes.h), and both loops
+  // of a tile are shared out (group_plain.cpp).
   bool many_threads = false;
   int64_t tile_side = 16;  // at most, of a tile of transposed elements
   // Rows of matrices begin at multiples of so many bytes (lower/pitch_rows.h).

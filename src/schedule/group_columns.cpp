@@ -94,7 +94,9 @@ void write_columns(GroupContext& c, const MakePartial& make_partial) {
       store_column(c, sums, i[0], fold_column(c, cut, first_row, kept, column));
     });
   });
-  for (size_t k = 0; k < sums.size(); ++k) add_parts(c, c.plan.folds[k], sums[k]);
+  std::vector<PartsOfFold> all;
+  for (size_t k = 0; k < sums.size(); ++k) all.push_back({&c.plan.folds[k], &sums[k]});
+  add_parts(c, all);
 }
 
 }  // namespace cleave

@@ -4,8 +4,9 @@ namespace cleave {
 
 using namespace cleave::loop;
 
-GroupContext::GroupContext(const GroupCalls& calls, const GroupPlan& plan, Kernel& kernel)
-    : calls(calls), plan(plan), kernel(kernel), sheet(kernel), builder(sheet, {}, {}),
+GroupContext::GroupContext(const GroupCalls& calls, const GroupPlan& plan, Kernel& kernel,
+                           const FoldParts& cut)
+    : calls(calls), plan(plan), cut(cut), kernel(kernel), sheet(kernel), builder(sheet, {}, {}),
       values(calls.graph, calls.nodes, sheet, accesses) {
   for (const auto& [v, at] : calls.operands) values.sources().bind(v, at);
   for (const GroupResult& r : calls.results) values.sources().add_use(r.value);

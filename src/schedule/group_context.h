@@ -21,7 +21,8 @@ struct FrameElement {
 };
 
 struct GroupContext {
-  GroupContext(const GroupCalls& calls, const GroupPlan& plan, loop::Kernel& kernel);
+  GroupContext(const GroupCalls& calls, const GroupPlan& plan, loop::Kernel& kernel,
+               const FoldParts& cut);
 
   loop::IndexMath& math() { return values.math(); }
   bool is_full(ValueId v) const { return plan.is_full(calls.graph, v); }
@@ -50,6 +51,7 @@ struct GroupContext {
 
   const GroupCalls& calls;
   const GroupPlan& plan;
+  const FoldParts cut;  // of the target
   loop::Kernel& kernel;
   loop::KernelSheet sheet;
   loop::KernelBuilder builder;

@@ -14,15 +14,15 @@ GroupCode write_group(const Graph& graph, const std::vector<NodeId>& nodes,
   for (const GroupResult& r : results) stored.push_back(r.value);
   const GroupPlan plan = value_or_bug(GroupPlan::make(graph, nodes, stored, cut));
   const GroupCalls calls{graph, nodes, operands, results};
-  GroupContext c(calls, plan, kernel);
+  GroupContext c(calls, plan, kernel, cut);
   switch (plan.mode) {
-    case GroupMode::plain: write_plain(c, cut); break;
+    case GroupMode::plain: write_plain(c); break;
     case GroupMode::rows: write_rows(c); break;
     case GroupMode::rows_and_columns: write_rows_and_columns(c, make_partial); break;
     case GroupMode::columns: write_columns(c, make_partial); break;
     case GroupMode::lanes: write_lanes(c); break;
     case GroupMode::chunks: write_chunks(c, make_partial); break;
-    case GroupMode::own_loops: write_own_loops(c, make_partial, cut); break;
+    case GroupMode::own_loops: write_own_loops(c, make_partial); break;
   }
   GroupCode out;
   out.streams = c.values.streams();

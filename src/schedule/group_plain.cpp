@@ -3,8 +3,8 @@
 //
 //   y[i,j] = x[j,i]     for tiles { for i in 16 { for j in 16 { y[i,j] = x[j,i] } } }
 //
-// so that each line of memory is used while it is in the first-level cache, or in the memory that the
-// threads of a tile share.
+// so that each line of memory is used while it is in the first-level cache, or in the memory that
+// the threads of a tile share.
 #include <algorithm>
 
 #include "schedule/group_results.h"
@@ -39,10 +39,9 @@ void write_element(GroupContext& c, const Exprs& vars, const Expr& number) {
   store_all(c, results_of(c, c.numbered(number), std::nullopt));
 }
 
-void write_tiles(GroupContext& c, const std::vector<int64_t>& shape, size_t crossed,
-                 const FoldParts& cut) {
+void write_tiles(GroupContext& c, const std::vector<int64_t>& shape, size_t crossed) {
   const size_t last = shape.size() - 1;
-  const Sides rows{shape[crossed], cut.tile_side}, columns{shape[last], cut.tile_side};
+  const Sides rows{shape[crossed], c.cut.tile_side}, columns{shape[last], c.cut.tile_side};
   std::vector<int64_t> outer = shape;
   outer[crossed] = rows.count, outer[last] = columns.count;
   c.builder.parallel(outer, [&](const Exprs& p) {
@@ -55,7 +54,7 @@ void write_tiles(GroupContext& c, const std::vector<int64_t>& shape, size_t cros
     };
     const Expr row = first(at[crossed], rows), column = first(at[last], columns);
     const auto lines = [&](const std::function<void(const Expr&)>& body) {
-      if (cut.many_threads) return c.builder.each(rows.from(row), body);
+      if (c.cut.many_threads) return c.builder.each(rows.from(row), body);
       c.builder.loop(rows.from(row), body);
     };
     lines([&](const Expr& i) {
@@ -71,11 +70,11 @@ void write_tiles(GroupContext& c, const std::vector<int64_t>& shape, size_t cros
 
 }  // namespace
 
-void write_plain(GroupContext& c, const FoldParts& cut) {
+void write_plain(GroupContext& c) {
   const std::vector<int64_t> shape = shape_of(c);
   if (numel_of(shape) == 0) return;
   const Traversal traversal = Traversal::of(c.calls, c.plan, shape);
-  if (traversal.crossed) return write_tiles(c, shape, *traversal.crossed, cut);
+  if (traversal.crossed) return write_tiles(c, shape, *traversal.crossed);
   const auto split = shape.end() - static_cast<std::ptrdiff_t>(traversal.inner_dims);
   const int64_t rows = numel_of({shape.begin(), split}), columns = numel_of({split, shape.end()});
   if (rows == 1)

@@ -4,12 +4,12 @@
 
 namespace cleave {
 
-void write_plain(GroupContext& c, const FoldParts& cut);
+void write_plain(GroupContext& c);
 void write_rows(GroupContext& c);
 void write_rows_and_columns(GroupContext& c, const MakePartial& make_partial);
 void write_columns(GroupContext& c, const MakePartial& make_partial);
 void write_lanes(GroupContext& c);
 void write_chunks(GroupContext& c, const MakePartial& make_partial);
-void write_own_loops(GroupContext& c, const MakePartial& make_partial, const FoldParts& cut);
+void write_own_loops(GroupContext& c, const MakePartial& make_partial);
 
 }  // namespace cleave

@@ -6,13 +6,13 @@ namespace cleave {
 
 using namespace cleave::loop;
 
-Expr first_of_block(GroupContext& c, const Expr& block, int64_t n) {
+Expr first_of_block(GroupContext& c, const Expr& block, int64_t n, int64_t width) {
   // Only first + lane is read, and is below n.
-  return c.let(block * Expr(column_lanes), "first", std::max<int64_t>(n - column_lanes, 0) + 1);
+  return c.let(block * Expr(width), "first", std::max<int64_t>(n - width, 0) + 1);
 }
 
-Expr size_of_block(const Expr& first, int64_t n) {
-  return binary(Op::min, Expr(n) - first, Expr(column_lanes));
+Expr size_of_block(const Expr& first, int64_t n, int64_t width) {
+  return binary(Op::min, Expr(n) - first, Expr(width));
 }
 
 void for_blocks(GroupContext& c, std::vector<int64_t> outer, int64_t n,

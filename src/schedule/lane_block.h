@@ -11,7 +11,9 @@
 
 namespace cleave {
 
-inline int64_t lane_blocks(int64_t n) { return (n + loop::column_lanes - 1) / loop::column_lanes; }
+inline int64_t lane_blocks(int64_t n, int64_t width = loop::column_lanes) {
+  return (n + width - 1) / width;
+}
 // Calls body(index in `outer`, first element) in a parallel loop over `outer` and the blocks of n.
 void for_blocks(GroupContext& c, std::vector<int64_t> outer, int64_t n,
                 const std::function<void(const loop::Exprs& index, const loop::Expr& first)>& body);
@@ -19,7 +21,8 @@ void for_blocks(GroupContext& c, std::vector<int64_t> outer, int64_t n,
 void for_lanes(GroupContext& c, const loop::Expr& first, int64_t n,
                const std::function<void(const loop::Expr& element)>& body);
 // Named.
-loop::Expr first_of_block(GroupContext& c, const loop::Expr& block, int64_t n);
-loop::Expr size_of_block(const loop::Expr& first, int64_t n);
+loop::Expr first_of_block(GroupContext& c, const loop::Expr& block, int64_t n,
+                          int64_t width = loop::column_lanes);
+loop::Expr size_of_block(const loop::Expr& first, int64_t n, int64_t width = loop::column_lanes);
 
 }  // namespace cleave

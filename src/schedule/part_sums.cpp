@@ -36,18 +36,27 @@ void PartSums::store(GroupContext& c, const Expr& part, const Expr& column, Expr
   c.sheet.open.back()->push_back({Store{buffer_, index(part, column), std::move(x)}});
 }
 
-void add_parts(GroupContext& c, const FoldCall& f, const PartSums& sums) {
-  const int64_t n = f.form.results;
-  c.builder.parallel({lane_blocks(n)}, [&](const Exprs& i) {
-    const Expr first = first_of_block(c, i[0], n);
-    c.builder.lanes(size_of_block(first, n), [&](const Expr& l) {
-      c.declared(l, std::min<int64_t>(column_lanes, n));
+void add_parts(GroupContext& c, const std::vector<PartsOfFold>& all) {
+  if (all.empty()) return;
+  const FoldForm& form = all[0].fold->form;
+  const int64_t n = form.results;
+  const int64_t width = c.cut.added_columns;
+  c.builder.parallel({lane_blocks(n, width)}, [&](const Exprs& i) {
+    const Expr first = first_of_block(c, i[0], n, width);
+    c.builder.lanes(size_of_block(first, n, width), [&](const Expr& l) {
+      c.declared(l, std::min(width, n));
       const Expr column = first + l;
-      const Expr sum = c.builder.reduce(rule_of(c, f).op, {f.form.parts}, [&](const Exprs& q) {
-        return cast(sums.load(q[0], column), parts_type(c, f));
+      const Exprs sums = c.builder.folds({Expr(form.parts)}, [&](const Exprs& q) {
+        std::vector<KernelBuilder::Folded> folded;
+        for (const auto& [f, parts] : all)
+          folded.push_back({rule_of(c, *f).op, cast(parts->load(q[0], column), parts_type(c, *f))});
+        return folded;
       });
-      c.store(stored_at(c, f), c.index_of(column, f.result),
-              finished(c, f, cast(sum, accumulator(c, f))));
+      for (size_t k = 0; k < all.size(); ++k) {
+        const FoldCall& f = *all[k].fold;
+        c.store(stored_at(c, f), c.index_of(column, f.result),
+                finished(c, f, cast(sums[k], accumulator(c, f))));
+      }
     });
   });
 }

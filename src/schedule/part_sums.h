@@ -30,7 +30,13 @@ class PartSums {
   int64_t results_;  // of each part; -1 if there is one part
 };
 
-// Folds the parts and stores the result, in blocks of columns; rounding sums are added in f64.
-void add_parts(GroupContext& c, const FoldCall& f, const PartSums& sums);
+// A fold, and what its parts have.
+struct PartsOfFold {
+  const FoldCall* fold;
+  const PartSums* sums;
+};
+// Folds the parts and stores the results, of all these folds in one loop over blocks of columns;
+// rounding sums are added in f64.
+void add_parts(GroupContext& c, const std::vector<PartsOfFold>& all);
 
 }  // namespace cleave

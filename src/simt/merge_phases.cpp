@@ -11,8 +11,8 @@ using loop::Op;
 
 namespace {
 
-constexpr int64_t most_blocks = 1 << 10;     // of a phase: a longer one gains nothing
-constexpr int64_t shared_bytes = 48 << 10;   // of a launch
+constexpr int64_t most_blocks = 1 << 10;    // of a phase: a longer one gains nothing
+constexpr int64_t shared_bytes = 48 << 10;  // of a launch
 
 struct Uses {
   std::unordered_set<int64_t> reads, writes;  // buffers of any space
@@ -54,7 +54,8 @@ int64_t shared_of(const Kernel& k, const Uses& uses) {
   int64_t bytes = 0;
   for (size_t b = 0; b < k.buffers.size(); ++b) {
     const auto at = static_cast<int64_t>(b);
-    if (k.buffers[b].space == Space::shared && (uses.reads.contains(at) || uses.writes.contains(at)))
+    if (k.buffers[b].space == Space::shared &&
+        (uses.reads.contains(at) || uses.writes.contains(at)))
       bytes += k.buffers[b].elements * size_of(k.buffers[b].dtype);
   }
   return bytes;
@@ -66,10 +67,10 @@ bool goes_with(const Run& run, const Phase& p, const Uses& uses, int64_t shared)
     return std::ranges::any_of(a, [&](int64_t x) { return b.contains(x); });
   };
   return p.threads == first.threads && p.blocks > 0 && p.blocks <= most_blocks &&
-         first.blocks > 0 && first.blocks <= most_blocks &&
-         p.block.type() == first.block.type() && p.thread.type() == first.thread.type() &&
-         run.shared + shared <= shared_bytes && !meet(run.uses.writes, uses.writes) &&
-         !meet(run.uses.writes, uses.reads) && !meet(run.uses.reads, uses.writes);
+         first.blocks > 0 && first.blocks <= most_blocks && p.block.type() == first.block.type() &&
+         p.thread.type() == first.thread.type() && run.shared + shared <= shared_bytes &&
+         !meet(run.uses.writes, uses.writes) && !meet(run.uses.writes, uses.reads) &&
+         !meet(run.uses.reads, uses.writes);
 }
 
 Phase merged(std::vector<Phase> phases) {

@@ -35,14 +35,15 @@ void PhaseWriter::for_each_column(const Elements& columns, Block& out,
 
 void PhaseWriter::columns(const loop::For& f, Block& out) {
   const int width = column_width(f, from_), splits = column_splits(f);
-  const Expr groups(loop::column_lanes / width);
+  const int lanes = column_lanes_of(f, from_);
+  const Expr groups(lanes / width);
   Elements columns{.count = extent(f.loop.extent),
                    .chunk = width,
                    .loops = {{f.loop.var, extent(f.loop.extent)}}};
   const int64_t* count = columns.count.as_const_int();
-  columns.may_be_beyond = count && *count != loop::column_lanes;
+  columns.may_be_beyond = count && *count != lanes;
   in_columns_ = true;
-  ranges_.set(f.loop.var, Range{0, loop::column_lanes - 1});
+  ranges_.set(f.loop.var, Range{0, lanes - 1});
   Expr split(0), first = member_ * Expr(width);
   if (splits > 1) {
     split = fresh("split");
@@ -74,7 +75,7 @@ void PhaseWriter::columns(const loop::For& f, Block& out) {
     stores = is_store;
     if (auto* r = std::get_if<loop::Reduce>(&s.node)) {
       flush();
-      columns_fold(*r, columns, split, splits, begin, out);
+      columns_fold(*r, columns, lanes, split, splits, begin, out);
       for (const Fold& fold : r->folds) arrays_.try_emplace(fold.var->id(), 0);
       continue;
     }
@@ -86,7 +87,8 @@ void PhaseWriter::columns(const loop::For& f, Block& out) {
   in_columns_ = false;
 }
 
-// The rows of a block, from `begin` on, if it is there: some at a time, all of whose reads come first.
+// The rows of a block, from `begin` on, if it is there: some at a time, all of whose reads come
+// first.
 void PhaseWriter::columns_rows(Elements row, const Expr& first, const Expr& begin, int64_t block,
                                int splits, const Expr& all, Block& out) {
   int64_t row_bytes = 0;  // that a thread reads and writes
@@ -98,8 +100,7 @@ void PhaseWriter::columns_rows(Elements row, const Expr& first, const Expr& begi
   while (group > 1 && (group * row_bytes > rows_bytes || block % group != 0)) group /= 2;
   const int64_t* count = all.as_const_int();
   const bool are_all_there = count && *count % (block * splits) == 0;
-  const Expr end =
-      are_all_there ? begin + Expr(block) : binary(Op::min, begin + Expr(block), all);
+  const Expr end = are_all_there ? begin + Expr(block) : binary(Op::min, begin + Expr(block), all);
   const auto rows = [&](const Expr& from, const Expr& to, int64_t at_once) {
     const Expr base = fresh("row");
     ranges_.set(base, ranges_.of(row.row));
@@ -120,8 +121,8 @@ void PhaseWriter::columns_rows(Elements row, const Expr& first, const Expr& begi
 
 // Block by block, as one thread would: each adds up a block of rows in their type, and all add what
 // the blocks have, in order.
-void PhaseWriter::columns_fold(const loop::Reduce& r, const Elements& columns, const Expr& split,
-                               int splits, const Expr& first, Block& out) {
+void PhaseWriter::columns_fold(const loop::Reduce& r, const Elements& columns, int lanes,
+                               const Expr& split, int splits, const Expr& first, Block& out) {
   const loop::Loop& l = r.loops[0];
   const Expr all = extent(l.extent), rows(column_block(r));
   const int64_t width = columns.chunk;
@@ -156,23 +157,22 @@ void PhaseWriter::columns_fold(const loop::Reduce& r, const Elements& columns, c
   row.body = &r.body, row.folds = &r.folds, row.sum_buffers = sums, row.row = l.var;
   columns_rows(row, first, begin, column_block(r), splits, all, round.body);
   std::vector<int64_t> shared;
-  const Expr lanes(loop::column_lanes);
-  const Expr own = team_number_ * Expr(splits * loop::column_lanes) + first;
+  const Expr own = team_number_ * Expr(int64_t{splits} * lanes) + first;
   if (splits > 1) {
     for (size_t i = 0; i < sums.size(); ++i)
-      shared.push_back(scratch(i, type_of(sums[i]), loop::column_lanes * splits * int64_t{teams_}));
+      shared.push_back(scratch(i, type_of(sums[i]), int64_t{lanes} * splits * teams_));
     barrier(round.body);  // others may read those of the round before
     for_each_column(columns, round.body, [&](const Expr& k, Block& body) {
       for (size_t i = 0; i < sums.size(); ++i)
         body.push_back(
-            {Store{shared[i], own + split * lanes + k, load(sums[i], type_of(sums[i]), k)}});
+            {Store{shared[i], own + split * Expr(lanes) + k, load(sums[i], type_of(sums[i]), k)}});
     });
     barrier(round.body);
   }
   set(totals, round.body, [&](size_t i, const Expr& k) {
     Expr total = load(totals[i], type_of(totals[i]), k);
     for (int s = 0; s < splits; ++s) {
-      const Expr at = splits > 1 ? own + Expr(s * loop::column_lanes) + k : k;
+      const Expr at = splits > 1 ? own + Expr(s * lanes) + k : k;
       total = combined(
           r.folds[i].op, total,
           cast(load(splits > 1 ? shared[i] : sums[i], type_of(sums[i]), at), type_of(totals[i])));

@@ -1,11 +1,11 @@
 // Tiles: what is read across the order in which elements are written goes through shared memory, so
 // that neighbouring threads access neighbours on both sides.
 //
-//   for i in 64 independent {                  thread + 256 k is j*64 + i:  shared[i*65 + j] = %x[j*8192 + i]
-//     for j in 64 independent {                barrier
-//       %y[i*4096 + j] = %x[j*8192 + i]        thread + 256 k is i*64 + j:  %y[i*4096 + j] = shared[i*65 + j]
-//     }
-//   }
+//   for i in 64 independent {               thread + 256 k is j*64 + i:
+//     for j in 64 independent {               shared[i*65 + j] = %x[j*8192 + i]
+//       %y[i*4096 + j] = %x[j*8192 + i]     barrier
+//     }                                     thread + 256 k is i*64 + j:
+//   }                                         %y[i*4096 + j] = shared[i*65 + j]
 //
 // A row of the shared memory has one element more than the tile, so that threads of a warp are in
 // different banks both ways.
@@ -47,7 +47,7 @@ void collect(const loop::Block& body, std::vector<std::pair<int64_t, Expr>>& loa
   }
 }
 
-// How far apart an index's elements are for neighbouring values of the variable; nullopt: not fixed.
+// How far apart elements are for neighbouring values of the variable; nullopt: not fixed.
 std::optional<int64_t> step_of(const Expr& index, const Expr& var) {
   if (index->op == Op::var) return index->id() == var->id() ? 1 : 0;
   if (index->op == Op::constant) return 0;

@@ -67,8 +67,8 @@ class PhaseWriter {
   void columns(const loop::For& f, Block& out);
   void tile(const loop::For& f, Block& out);
   void find_turned(const loop::For& f, const loop::For& g, int64_t width);
-  void columns_fold(const loop::Reduce& r, const Elements& columns, const Expr& split, int splits,
-                    const Expr& first, Block& out);
+  void columns_fold(const loop::Reduce& r, const Elements& columns, int lanes, const Expr& split,
+                    int splits, const Expr& first, Block& out);
   void columns_rows(Elements row, const Expr& first, const Expr& begin, int64_t block, int splits,
                     const Expr& all, Block& out);
   void for_each_column(const Elements& columns, Block& out,

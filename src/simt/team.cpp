@@ -60,6 +60,12 @@ int column_width(const loop::For& f, const loop::Kernel& kernel) {
   return 4;
 }
 
+int column_lanes_of(const loop::For& f, const loop::Kernel& kernel) {
+  const int64_t n = most_elements({f.loop});
+  const int64_t least = column_width(f, kernel);
+  return n == 0 ? loop::column_lanes : power_of_two(std::max(n, least), loop::column_lanes);
+}
+
 int64_t column_block(const loop::Reduce& r) {
   if (r.blocks) return r.blocks->iterations;
   const int64_t n = most_elements(r.loops);  // in one block, or of any where none rounds
@@ -91,7 +97,7 @@ int column_threads(const loop::For& f, const loop::Kernel& kernel) {
   if (!has_folds || reads_and_writes_one(f.body)) return 0;
   for (const BufferAccess& a : accesses_of(f.body, fold_chunk))
     if (kernel.buffers[static_cast<size_t>(a.buffer)].access == loop::Access::local) return 0;
-  return loop::column_lanes / column_width(f, kernel) * column_splits(f);
+  return column_lanes_of(f, kernel) / column_width(f, kernel) * column_splits(f);
 }
 
 bool is_tile(const loop::For& f, const loop::Kernel& kernel) {

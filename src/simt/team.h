@@ -32,6 +32,8 @@ bool is_spread(const loop::For& f);
 // A loop over columns with folds: a thread takes several columns, and shares their rows with others
 // (phase_columns.cpp).
 int column_width(const loop::For& f, const loop::Kernel& kernel);
+// Threads for the columns are as many as for this many: what the loop has at most, a power of two.
+int column_lanes_of(const loop::For& f, const loop::Kernel& kernel);
 // Rows of a column that a thread folds in their type (loop/sum_blocks.h).
 int64_t column_block(const loop::Reduce& r);
 // How many threads share the blocks of a column's folds.

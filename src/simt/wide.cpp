@@ -99,6 +99,15 @@ std::vector<PhaseWriter::Wide> PhaseWriter::find_wide(const Elements& elements, 
     const auto steps = affines_.of(at);
     return is_known && steps && steps->factor == 1 && steps->divisor % elements.chunk == 0;
   };
+  // Read in a branch of a select where another buffer, of no more elements, is read in any case.
+  const auto is_within = [&](const Use& u) {
+    const auto size = [&](const Use& of) {
+      return from_.buffers[static_cast<size_t>(of.buffer)].elements;
+    };
+    return !u.is_write && std::ranges::any_of(uses.list, [&](const Use& o) {
+      return o.is_certain && o.index == u.index && size(o) <= size(u);
+    });
+  };
   std::vector<Wide> out;
   for (const Use& u : uses.list) {
     const auto known = std::ranges::find_if(
@@ -107,7 +116,7 @@ std::vector<PhaseWriter::Wide> PhaseWriter::find_wide(const Elements& elements, 
       known->is_written |= u.is_write;
       continue;
     }
-    if (!u.is_certain || !is_neighbours(u)) continue;
+    if (!(u.is_certain || is_within(u)) || !is_neighbours(u)) continue;
     // What is written is accessed nowhere else.
     const bool is_stored = std::ranges::any_of(
         uses.list, [&](const Use& o) { return o.buffer == u.buffer && o.is_write; });

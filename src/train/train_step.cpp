@@ -13,6 +13,7 @@
 #include "ir/text.h"
 #include "remat/budget_family.h"
 #include "train/nonfinite.h"
+#include "train/step_outcome.h"
 #include "train/step_trace.h"
 
 namespace cleave {
@@ -22,11 +23,15 @@ struct TrainStep::State {
   std::unique_ptr<SizedPrograms> gather;  // with gradient accumulation: all other micro steps
   const SizedPrograms* last = nullptr;
   std::atomic<bool> running = false;
-  bool has_results = false;  // of the last run
+  bool has_results = false;               // of the last run
+  std::shared_ptr<StepOutcome> last_run;  // null: it was waited for
+  StepOutcomes outcomes;
   NonFinite on_nonfinite = NonFinite::keep;
   std::vector<std::unique_ptr<HostTensor>> learning_rates;  // as the programs read them
   std::vector<Variable> rates;                              // of the store
   Variable steps, micro_steps;
+  // The number in micro_steps when that had this version, so that it isn't read from a device.
+  int64_t micro_count = 0, micro_version = -1;
   int64_t accumulate = 1;
   Store store;
   size_t extra_results = 0;
@@ -247,6 +252,55 @@ void require_results(const TrainStep::State& s) {
     throw_failure(
         user_error("train_step: it has no outputs: it did not run yet, or the last run failed or "
                    "was skipped"));
+  if (s.last_run) value_or_throw(s.last_run->status());
+}
+
+// Whether this run only adds to the gradients.
+bool gathers_next(TrainStep::State& s) {
+  if (s.accumulate == 1) return false;
+  if (s.last_run && s.last_run->has_failed()) s.micro_version = -1;
+  if (const int64_t version = Access::state(s.micro_steps)->version; version != s.micro_version) {
+    s.micro_count = number_of(s.micro_steps);
+  }
+  s.micro_version = -1;  // unless the run is made
+  return s.micro_count + 1 < s.accumulate;
+}
+
+void counted(TrainStep::State& s, bool gathers) {
+  if (s.accumulate == 1) return;
+  s.micro_count = gathers ? s.micro_count + 1 : 0;
+  s.micro_version = Access::state(s.micro_steps)->version;
+}
+
+StepResult started(TrainStep::State& s, SizedPrograms& p, std::span<const InputRef> inputs) {
+  const std::shared_ptr<StepOutcome> outcome = s.outcomes.unused();
+  outcome->begin(p);
+  value_or_throw(p.start(inputs, outcome));
+  outcome->started();
+  s.has_results = true;
+  s.last_run = outcome;
+  using Which = StepNumber::Source::Which;
+  StepResult r;
+  r.loss = StepNumber(outcome, Which::loss);
+  r.grad_norm = StepNumber(outcome, Which::grad_norm);
+  return r;
+}
+
+StepResult waited(TrainStep::State& s, SizedPrograms& p, std::span<const InputRef> inputs) {
+  Status ran = p.run(inputs);
+  const BoundProgram& program = p.last();
+  const ProgramCode::Marks& marks = program.marks();
+  StepResult r;
+  r.skipped = !ran.ok() && is_nonfinite(ran.failure()) && s.on_nonfinite == NonFinite::skip_step;
+  if (!ran.ok() && is_nonfinite(ran.failure()) && !r.skipped)
+    throw_failure(nonfinite_failure(program, marks.checked));
+  if (!r.skipped) value_or_throw(std::move(ran));
+  s.has_results = !r.skipped;
+  r.loss = StepNumber(program.number(0));
+  if (marks.norm_at) r.grad_norm = StepNumber(program.number(*marks.norm_at));
+  if (r.skipped && marks.rng.defined())
+    ++Access::written(marks.rng).data<int64_t>()[1];  // as rng_next
+  return r;
 }
 
 }  // namespace
@@ -258,26 +312,18 @@ StepResult TrainStep::run(std::span<const InputRef> inputs) {
     throw_failure(
         user_error("train_step: it is running on another thread; one program runs once at a time"));
   value_or_throw(check_unchanged(s));
-  const bool gathers = s.accumulate > 1 && number_of(s.micro_steps) + 1 < s.accumulate;
+  const bool gathers = gathers_next(s);
   SizedPrograms& p = gathers ? *s.gather : *s.step;
   for (size_t i = 0; i < s.rates.size(); ++i)
     s.learning_rates[i]->set_number(0, Access::memory(s.rates[i]).item());
   s.has_results = false;
-  Status ran = p.run(inputs);
-  const BoundProgram& program = p.last();
-  const ProgramCode::Marks& marks = program.marks();
-  StepResult r;
-  r.skipped = !ran.ok() && is_nonfinite(ran.failure()) && s.on_nonfinite == NonFinite::skip_step;
-  if (!ran.ok() && is_nonfinite(ran.failure()) && !r.skipped)
-    throw_failure(nonfinite_failure(program, marks.checked));
-  if (!r.skipped) value_or_throw(std::move(ran));
-  s.has_results = !r.skipped;
+  s.last_run = nullptr;
+  if (s.last != &p) value_or_throw(s.last->settle());
+  const bool waits = s.on_nonfinite != NonFinite::keep || !p.last().instance().device_memory();
+  StepResult out = waits ? waited(s, p, inputs) : started(s, p, inputs);
+  if (!out.skipped) counted(s, gathers);
   s.last = &p;
-  r.loss = program.number(0);
-  if (marks.norm_at) r.grad_norm = program.number(*marks.norm_at);
-  if (r.skipped && marks.rng.defined())
-    ++Access::written(marks.rng).data<int64_t>()[1];  // as rng_next
-  return r;
+  return out;
 }
 
 StepResult TrainStep::run_named(std::span<const NamedInput> inputs) {

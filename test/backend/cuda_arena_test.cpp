@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "run/queue_graph.h"
 #include "test/backend/fake/fake_driver.h"
 
 namespace cleave::cuda {
@@ -91,6 +92,64 @@ TEST(CudaArena, tells_each_fault_once) {
   EXPECT_EQ(fault->index, -9);
   EXPECT_EQ(fault->bound, 5);
   EXPECT_FALSE(arena->finish());
+}
+
+TEST(CudaArena, runs_in_turns_find_the_fault_of_the_first_that_failed) {
+  const FakeState fake;
+  const auto arena = arena_of(64);
+  auto* words = static_cast<int64_t*>(arena->fault());
+  const int waits = fake->waits;
+  arena->copy_faults(0);
+  arena->mark(0);
+  words[0] = (int64_t{7} << 32) | 3;  // of the second run
+  words[2] = 5;
+  arena->copy_faults(1);
+  arena->mark(1);
+  EXPECT_FALSE(arena->finish_turn(0));
+  EXPECT_EQ(fake->waits, waits);  // for its mark alone
+  const std::optional<QueuedFault> fault = arena->finish_turn(1);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->thunk, 7);
+  EXPECT_EQ(fault->check, 2);
+  EXPECT_EQ(fault->bound, 5);
+  EXPECT_EQ(fake->waits, waits + 1);  // for all, behind the failure
+  EXPECT_FALSE(arena->finish());
+}
+
+TEST(CudaArena, copies_beside_calls_have_a_queue_of_their_own) {
+  const FakeState fake;
+  const int streams = fake->streams, events = fake->events;
+  {
+    const auto arena = arena_of(64);
+    EXPECT_EQ(fake->streams, streams + 1);
+    void* const copies = arena->copy_queue();
+    EXPECT_NE(copies, arena->queue());
+    EXPECT_EQ(copies, arena->copy_queue());
+    EXPECT_EQ(fake->streams, streams + 2);
+    const int joins = fake->joins;
+    arena->join_copies();
+    arena->join_copies();
+    EXPECT_EQ(fake->events, events + 1);  // one, as often as they are joined
+    EXPECT_EQ(fake->joins, joins + 2);
+    EXPECT_EQ(fake->last_joined, arena->queue());
+  }
+  EXPECT_EQ(fake->streams, streams);
+  EXPECT_EQ(fake->events, events);
+}
+
+TEST(CudaArena, notes_the_words_of_faults_in_a_graph) {
+  const FakeState fake;
+  const auto arena = arena_of(64);
+  const std::shared_ptr<QueueGraph> graph = arena->make_graph();
+  ASSERT_TRUE(graph->begin({}).ok());
+  arena->copy_faults(0);
+  ASSERT_TRUE(graph->end().ok());
+  arena->mark(0);
+  static_cast<int64_t*>(arena->fault())[0] = 1;
+  for (int k = 0; k < 2; ++k) {
+    ASSERT_TRUE(graph->launch().ok());
+    EXPECT_EQ(arena->finish_turn(0).has_value(), k == 0);
+  }
 }
 
 TEST(CudaArena, a_device_that_fails_is_a_bug) {

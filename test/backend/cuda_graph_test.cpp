@@ -24,31 +24,31 @@ TEST(StreamGraph, notes_calls_and_repeats_them) {
     };
     void* const pointers[] = {bytes, nullptr};
     void* const others[] = {bytes, bytes};
-    StreamGraph graph(device);
+    StreamGraph graph(device, stream.get());
     EXPECT_FALSE(graph.holds(pointers));
-    EXPECT_EQ(graph.launch(stream.get()).failure().kind, ErrorKind::bug);
+    EXPECT_EQ(graph.launch().failure().kind, ErrorKind::bug);
 
     bytes[0] = 1;
-    ASSERT_TRUE(graph.begin(stream.get(), pointers).ok());
+    ASSERT_TRUE(graph.begin(pointers).ok());
     EXPECT_EQ(set(2), 0);
     EXPECT_EQ(bytes[0], 1);  // noted, not run
-    ASSERT_TRUE(graph.end(stream.get()).ok());
+    ASSERT_TRUE(graph.end().ok());
     EXPECT_TRUE(graph.holds(pointers));
     EXPECT_FALSE(graph.holds(others));
     EXPECT_FALSE(graph.holds(std::span(pointers).first(1)));
     for (int k = 1; k <= 2; ++k) {
       bytes[0] = 1;
-      ASSERT_TRUE(graph.launch(stream.get()).ok());
+      ASSERT_TRUE(graph.launch().ok());
       EXPECT_EQ(bytes[0], 2);
       EXPECT_EQ(fake->graph_launches, k);
     }
 
-    ASSERT_TRUE(graph.begin(stream.get(), others).ok());  // for other pointers
+    ASSERT_TRUE(graph.begin(others).ok());  // for other pointers
     EXPECT_FALSE(graph.holds(pointers));
     EXPECT_EQ(set(3), 0);
-    ASSERT_TRUE(graph.end(stream.get()).ok());
+    ASSERT_TRUE(graph.end().ok());
     EXPECT_FALSE(graph.holds(pointers));
-    ASSERT_TRUE(graph.launch(stream.get()).ok());
+    ASSERT_TRUE(graph.launch().ok());
     EXPECT_EQ(bytes[0], 3);
     EXPECT_EQ(set(4), 0);  // the queue runs calls again
     EXPECT_EQ(bytes[0], 4);
@@ -61,10 +61,10 @@ TEST(StreamGraph, a_call_that_cannot_be_noted) {
   const FakeState fake;
   const CudaDevicePtr device = test::fake_device();
   const CudaStream stream = value_or_throw(CudaStream::make(device));
-  StreamGraph graph(device);
-  ASSERT_TRUE(graph.begin(stream.get(), {}).ok());
+  StreamGraph graph(device, stream.get());
+  ASSERT_TRUE(graph.begin({}).ok());
   EXPECT_FALSE(stream.wait().ok());
-  const Status ended = graph.end(stream.get());
+  const Status ended = graph.end();
   ASSERT_FALSE(ended.ok());
   EXPECT_EQ(ended.failure().kind, ErrorKind::unsupported);
   EXPECT_FALSE(graph.holds({}));
@@ -72,8 +72,8 @@ TEST(StreamGraph, a_call_that_cannot_be_noted) {
 
   fake->failures["cuGraphInstantiateWithFlags"] = 801;
   const int graphs = fake->graphs;
-  ASSERT_TRUE(graph.begin(stream.get(), {}).ok());
-  EXPECT_FALSE(graph.end(stream.get()).ok());
+  ASSERT_TRUE(graph.begin({}).ok());
+  EXPECT_FALSE(graph.end().ok());
   EXPECT_FALSE(graph.holds({}));
   EXPECT_EQ(fake->graphs, graphs);
 }

@@ -50,6 +50,8 @@ TEST(DeviceSource, NvrtcCompilesAllOfThem) {
     for (const auto draw :
          {gemm_case, attention_case, attention_gradient_case, convolution_case, sort_case})
       ASSERT_TRUE(cuda::make_library(draw(random).spec, recorder).ok());
+  for (int round = 0; round < 12; ++round)
+    ASSERT_TRUE(cuda::make_library(depthwise_case(random).spec, recorder).ok());
   EXPECT_GT(recorder->calls.size(), 30u);
   for (const auto& [function, call] : recorder->calls) {
     const auto code = (*compiler)->compile(cuda::device_source(call), 90, "library_call");

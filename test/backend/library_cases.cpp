@@ -347,10 +347,51 @@ LibraryCase attention_gradient_case(Random& random) {
 
 // --- Convolutions --------------------------------------------------------------------------------
 
-LibraryCase convolution_case(Random& random) {
+namespace {
+
+// The call with its operands drawn.
+LibraryCase with_operands(Random& random, ConvolutionSpec s, bool is_aligned) {
   LibraryCase c;
-  ConvolutionSpec s;
   using At = ConvolutionOperand;
+  using Product = ConvolutionProduct;
+  const auto count = [](const Sizes3& x) { return x[0] * x[1] * x[2]; };
+  const int64_t large = s.images * s.large_channels * count(s.large);
+  const int64_t small = s.images * s.small_channels * count(s.small);
+  const int64_t inner = s.large_channels / s.groups * count(s.kernel);
+  int64_t weight = s.small_channels * inner;
+  s.has_bias = s.product != Product::to_weight && coin(random);
+  if (s.product == Product::to_small && s.dtype == DType::f32 && !s.channels_last) {
+    s.has_added = coin(random), s.relu = coin(random);
+    s.weight_packed = s.groups == 1 && pick(random, 0, 3) == 0;
+    if (s.weight_packed)
+      weight = (s.small_channels + gemm_panel - 1) / gemm_panel * gemm_panel * inner;
+  }
+  const auto drawn = [&](int64_t elements, bool is_written = false) {
+    return operand(random, s.dtype, elements, is_written, is_aligned);
+  };
+  const bool is_to_small = s.product == Product::to_small;
+  const bool is_to_large = s.product == Product::to_large;
+  c.operands[At::image] = drawn(is_to_large ? small : large);
+  c.operands[At::other] = drawn(s.product == Product::to_weight ? small : weight);
+  if (s.has_bias) c.operands[At::bias] = drawn(is_to_small ? s.small_channels : s.large_channels);
+  if (s.has_added) c.operands[At::added] = drawn(small);
+  c.operands[At::out] = drawn(is_to_small ? small : is_to_large ? large : weight, true);
+  c.spec = s;
+  c.tolerance = tolerance_of(s.dtype);
+  const auto text = [](const Sizes3& x) { return fmt::format("[{}, {}, {}]", x[0], x[1], x[2]); };
+  c.text = fmt::format(
+      "convolution {} product {} {} images {} -> {} channels groups {} large {} small {} kernel {} "
+      "stride {} padding {} dilation {} bias {} added {} relu {} packed {} channels last {}",
+      name_of(s.dtype), static_cast<int>(s.product), s.images, s.large_channels, s.small_channels,
+      s.groups, text(s.large), text(s.small), text(s.kernel), text(s.stride), text(s.padding),
+      text(s.dilation), s.has_bias, s.has_added, s.relu, s.weight_packed, s.channels_last);
+  return c;
+}
+
+}  // namespace
+
+LibraryCase convolution_case(Random& random) {
+  ConvolutionSpec s;
   using Product = ConvolutionProduct;
   s.product = one_of(random, {Product::to_small, Product::to_large, Product::to_weight});
   s.dtype = one_of(random, {DType::f32, DType::f32, DType::f64, DType::bf16, DType::f16});
@@ -368,42 +409,28 @@ LibraryCase convolution_case(Random& random) {
     if (pick(random, 0, 9) == 0)
       s.small[d] = std::max<int64_t>(1, s.small[d] + pick(random, -1, 1));
   }
-  const auto count = [](const Sizes3& x) { return x[0] * x[1] * x[2]; };
-  const int64_t large = s.images * s.large_channels * count(s.large);
-  const int64_t small = s.images * s.small_channels * count(s.small);
-  const int64_t inner = s.large_channels / s.groups * count(s.kernel);
-  int64_t weight = s.small_channels * inner;
-  s.has_bias = s.product != Product::to_weight && coin(random);
-  if (s.product == Product::to_small && s.dtype == DType::f32) {
-    s.has_added = coin(random), s.relu = coin(random);
-    s.weight_packed = s.groups == 1 && pick(random, 0, 3) == 0;
-    if (s.weight_packed)
-      weight = (s.small_channels + gemm_panel - 1) / gemm_panel * gemm_panel * inner;
+  s.channels_last = coin(random);
+  return with_operands(random, s, false);
+}
+
+LibraryCase depthwise_case(Random& random) {
+  ConvolutionSpec s;
+  using Product = ConvolutionProduct;
+  s.product = one_of(random, {Product::to_small, Product::to_large, Product::to_weight});
+  s.dtype = one_of(random, {DType::f32, DType::bf16, DType::f16});
+  s.channels_last = true;
+  s.images = pick(random, 1, 3);
+  s.groups = s.large_channels = s.small_channels = one_of<int64_t>(random, {2, 3, 6, 8, 66, 129});
+  const int64_t kernel = one_of<int64_t>(random, {3, 5, 7}), stride = pick(random, 1, 2);
+  for (size_t d = 1; d < 3; ++d) {
+    s.kernel[d] = kernel, s.stride[d] = stride;
+    s.padding[d] = pick(random, 0, kernel / 2 + 1);
+    s.large[d] = std::max<int64_t>(kernel - 2 * s.padding[d], 1) + pick(random, 0, 19);
+    s.small[d] = (s.large[d] + 2 * s.padding[d] - kernel) / stride + 1;
+    if (pick(random, 0, 9) == 0)
+      s.small[d] = std::max<int64_t>(1, s.small[d] + pick(random, -1, 1));
   }
-  const bool is_to_small = s.product == Product::to_small;
-  const bool is_to_large = s.product == Product::to_large;
-  c.operands[At::image] = operand(random, s.dtype, is_to_large ? small : large);
-  c.operands[At::other] =
-      operand(random, s.dtype, s.product == Product::to_weight ? small : weight);
-  if (s.has_bias)
-    c.operands[At::bias] =
-        operand(random, s.dtype, is_to_small ? s.small_channels : s.large_channels);
-  if (s.has_added) c.operands[At::added] = operand(random, s.dtype, small);
-  c.operands[At::out] = operand(random, s.dtype,
-                                is_to_small   ? small
-                                : is_to_large ? large
-                                              : weight,
-                                true);
-  c.spec = s;
-  c.tolerance = tolerance_of(s.dtype);
-  const auto text = [](const Sizes3& x) { return fmt::format("[{}, {}, {}]", x[0], x[1], x[2]); };
-  c.text = fmt::format(
-      "convolution {} product {} {} images {} -> {} channels groups {} large {} small {} kernel {} "
-      "stride {} padding {} dilation {} bias {} added {} relu {} packed {}",
-      name_of(s.dtype), static_cast<int>(s.product), s.images, s.large_channels, s.small_channels,
-      s.groups, text(s.large), text(s.small), text(s.kernel), text(s.stride), text(s.padding),
-      text(s.dilation), s.has_bias, s.has_added, s.relu, s.weight_packed);
-  return c;
+  return with_operands(random, s, pick(random, 0, 4) != 0);
 }
 
 // --- Sorts ---------------------------------------------------------------------------------------

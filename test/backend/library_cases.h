@@ -34,6 +34,8 @@ LibraryCase attention_case(Random& random);
 // With operands that a forward on the CPU gave.
 LibraryCase attention_gradient_case(Random& random);
 LibraryCase convolution_case(Random& random);
+// Of one channel a group, channels last, as kernels of our own take it, most of them aligned.
+LibraryCase depthwise_case(Random& random);
 LibraryCase sort_case(Random& random);
 
 // The operands after the CPU's library has run.

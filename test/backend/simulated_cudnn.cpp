@@ -71,7 +71,10 @@ size_t bytes_of(CudnnHolds holds) {
   switch (holds) {
     case CudnnHolds::boolean: return 1;
     case CudnnHolds::data_type:
+    case CudnnHolds::f32:
+    case CudnnHolds::convolution:
     case CudnnHolds::heuristic:
+    case CudnnHolds::numerical_note:
     case CudnnHolds::pointwise:
     case CudnnHolds::reduction: return 4;
     default: return 8;
@@ -81,8 +84,12 @@ size_t bytes_of(CudnnHolds holds) {
 // What a node must have been told before it is finalized.
 bool is_complete(const Node& n) {
   static const std::map<int, std::vector<int>> needed = {{0, {0, 1}},
+                                                         {1, {100, 101, 102, 103, 104, 105, 106}},
                                                          {4, {200, 201}},
                                                          {5, {400, 401}},
+                                                         {10, {700, 701, 702, 703, 704, 705}},
+                                                         {11, {712, 713, 714, 715, 716, 717}},
+                                                         {12, {706, 707, 708, 709, 710, 711}},
                                                          {13, {750, 751, 753}},
                                                          {15, {800, 801}},
                                                          {16, {1000, 1001, 1003}},
@@ -123,6 +130,9 @@ class Run {
 
   void operation(const Node& n) {
     switch (n.kind) {
+      case 10: return convolve(n, 700, n.node(705), 703, 704);
+      case 11: return convolve(n, 712, n.node(715), 716, 717);
+      case 12: return convolve(n, 706, n.node(710), 709, 711);
       case 13: return pointwise(n);
       case 19: return matmul(n);
       case 22: return reduce(n);
@@ -210,6 +220,50 @@ class Run {
     put(to, std::move(y));
   }
 
+  // The weight, the large tensor and the small one follow each other after `first`, 3 places on; of
+  // them `to` is the sum of products of the other two, which are read.
+  void convolve(const Node& n, int first, Node* to, int a, int b) {
+    const Node& how = *n.node(first + 2);
+    float alpha = 0;
+    const int64_t word = n.number(first);
+    std::memcpy(&alpha, &word, sizeof alpha);
+    failed = failed || alpha != 1 || n.number(first + 1) != 0 || how.number(101) != 1 ||
+             how.number(106) != 2 || how.at.at(104).words != how.at.at(105).words;
+    Numbers* const read[] = {&numbers(*n.node(a)), &numbers(*n.node(b))};
+    Numbers out = blank(*to);
+    const auto of = [&](int attribute) -> Numbers& {
+      return attribute == a ? *read[0] : attribute == b ? *read[1] : out;
+    };
+    Numbers &w = of(first + 3), &x = of(first + 4), &y = of(first + 5);
+    if (w.sizes[1] == 0 || x.sizes[1] % w.sizes[1] != 0) failed = true;
+    const int64_t groups = failed ? 1 : x.sizes[1] / w.sizes[1];
+    failed =
+        failed || w.sizes[0] != y.sizes[1] || w.sizes[0] % groups != 0 || x.sizes[0] != y.sizes[0];
+    const auto& dilation = how.at.at(102).words;
+    const auto& stride = how.at.at(103).words;
+    const auto& padding = how.at.at(105).words;
+    for (size_t d = 0; d < 2 && !failed; ++d) {
+      const int64_t room = x.sizes[d + 2] + 2 * padding[d] - dilation[d] * (w.sizes[d + 2] - 1) - 1;
+      failed = room < 0 || room / stride[d] + 1 != y.sizes[d + 2];
+    }
+    if (failed) return;
+    const int64_t outer = w.sizes[0] / groups;
+    for_each(y.sizes, [&](const auto& i) {
+      for_each({1, w.sizes[1], w.sizes[2], w.sizes[3]}, [&](const auto& t) {
+        const int64_t row = i[2] * stride[0] - padding[0] + t[2] * dilation[0];
+        const int64_t column = i[3] * stride[1] - padding[1] + t[3] * dilation[1];
+        if (row < 0 || row >= x.sizes[2] || column < 0 || column >= x.sizes[3]) return;
+        double& weight = w(i[1], t[1], t[2], t[3]);
+        double& large = x(i[0], i[1] / outer * w.sizes[1] + t[1], row, column);
+        double& small = y(i[0], i[1], i[2], i[3]);
+        if (to == n.node(first + 3)) weight += large * small;
+        if (to == n.node(first + 4)) large += weight * small;
+        if (to == n.node(first + 5)) small += weight * large;
+      });
+    });
+    put(*to, std::move(out));
+  }
+
   void matmul(const Node& n) {
     Numbers &a = numbers(*n.node(1520)), &b = numbers(*n.node(1521));
     Numbers c = blank(*n.node(1522));
@@ -284,6 +338,8 @@ CudnnStatus graph_set(CudnnDescriptor at, int attribute, CudnnHolds holds, int64
   n.at[attribute] = std::move(v);
   return 0;
 }
+constexpr int notes_at = -1;  // of a configuration or engine that isn't exact
+
 CudnnStatus graph_get(CudnnDescriptor at, int attribute, CudnnHolds holds, int64_t most,
                       int64_t* count, void* values) {
   if (!as_node(at)->is_final || most < 1) return bad_param;
@@ -292,10 +348,30 @@ CudnnStatus graph_get(CudnnDescriptor at, int attribute, CudnnHolds holds, int64
     *static_cast<int64_t*>(values) = 0;
     return 0;
   }
-  if (attribute != 202 || holds != CudnnHolds::descriptor) return bad_param;
-  Node* config = as_node(*static_cast<CudnnDescriptor*>(values));
-  config->at[201] = as_node(at)->at[201];
-  config->is_final = true;
+  if (attribute == 1303 && holds == CudnnHolds::numerical_note) {
+    *static_cast<int*>(values) = as_node(at)->at.contains(notes_at) ? 4 : 0;
+    return 0;
+  }
+  if (holds != CudnnHolds::descriptor) return bad_param;
+  if (attribute == 300) {
+    Node* engine = as_node(*static_cast<CudnnDescriptor*>(values));
+    if (as_node(at)->at.contains(notes_at)) engine->at[notes_at] = {};
+    engine->is_final = true;
+    return 0;
+  }
+  if (attribute != 202) return bad_param;
+  // Convolutions have a first answer whose bits may differ from run to run: not to be chosen.
+  const Node* graph = as_node(at)->node(201);
+  const int64_t kind = reinterpret_cast<const Node*>(graph->at.at(801).words[0])->kind;
+  const bool is_convolution = kind >= 10 && kind <= 12;
+  *count = is_convolution ? 2 : 1;
+  if (most < *count) return bad_param;
+  for (int64_t i = 0; i < *count; ++i) {
+    Node* config = as_node(static_cast<CudnnDescriptor*>(values)[i]);
+    config->at[201] = as_node(at)->at[201];
+    if (is_convolution && i == 0) config->at[notes_at] = {};
+    config->is_final = true;
+  }
   return 0;
 }
 CudnnStatus graph_execute(CudnnHandle, CudnnDescriptor plan, CudnnDescriptor pack) {
@@ -306,6 +382,7 @@ CudnnStatus graph_execute(CudnnHandle, CudnnDescriptor plan, CudnnDescriptor pac
     pointers[v.at.at(1000).words[i]] = reinterpret_cast<void*>(v.at.at(1001).words[i]);
   Run run(std::move(pointers));
   for (const int64_t operation : p.node(401)->node(201)->at.at(801).words) {
+    if (p.node(401)->at.contains(notes_at)) return not_supported;
     run.operation(*reinterpret_cast<Node*>(operation));
     if (run.failed) return not_supported;
   }
@@ -318,6 +395,7 @@ CudnnStatus graph_execute(CudnnHandle, CudnnDescriptor plan, CudnnDescriptor pac
 struct Tensor {
   CudnnType type{};
   std::vector<int> sizes, strides;
+  bool channels_last = false;  // of a filter
 };
 struct How {
   std::vector<int> padding, stride, dilation;
@@ -357,7 +435,9 @@ bool for_each_term(const Tensor& x, const Tensor& w, const How& how, const Tenso
               from += i * x.strides[d + 2];
               to += position * y.strides[d + 2];
             }
-            if (is_inside) f(from, (c * inner + l) * taps + t, to);
+            const int64_t of_weight =
+                w.channels_last ? (c * taps + t) * inner + l : (c * inner + l) * taps + t;
+            if (is_inside) f(from, of_weight, to);
           }
   return true;
 }
@@ -433,12 +513,12 @@ CudnnApi simulated_cudnn() {
   api.tensor_create = api.filter_create = create_tensor;
   api.tensor_destroy = api.filter_destroy = destroy_tensor;
   api.tensor_set = [](void* at, CudnnType type, int count, const int* sizes, const int* strides) {
-    *static_cast<Tensor*>(at) = {type, list(count, sizes), list(count, strides)};
+    *static_cast<Tensor*>(at) = {type, list(count, sizes), list(count, strides), false};
     return count < 4 ? bad_param : 0;
   };
   api.filter_set = [](void* at, CudnnType type, int format, int count, const int* sizes) {
-    *static_cast<Tensor*>(at) = {type, list(count, sizes), {}};
-    return format == 0 && count >= 4 ? 0 : bad_param;
+    *static_cast<Tensor*>(at) = {type, list(count, sizes), {}, format == 1};
+    return format <= 1 && count >= 4 ? 0 : bad_param;
   };
   api.convolution_create = [](void** to) {
     *to = new How;

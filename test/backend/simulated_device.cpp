@@ -14,6 +14,7 @@
 #include "backend/cuda/device/attention_gradient.h"
 #include "backend/cuda/device/convolution.h"
 #include "backend/cuda/device/copy.h"
+#include "backend/cuda/device/depthwise.h"
 #include "backend/cuda/device/product.h"
 #include "backend/cuda/device/sort.h"
 
@@ -90,6 +91,27 @@ void add_convolution(Bodies& to) {
   add("convolve_to_weight", body_of(convolve_to_weight<T>));
   add("finish_convolution", body_of(finish_convolution<T>));
 }
+template <class T, int V, int K>
+void add_depthwise_kernel(Bodies& to) {
+  const auto add = [&](const char* f, int last, Body body) {
+    to[fmt::format("{}<{}, {}, {}, {}>", f, name<T>, V, K, last)] = std::move(body);
+  };
+  add("depthwise_strips", 1, body_of(depthwise_strips<T, V, K, 1>));
+  add("depthwise_strips", 2, body_of(depthwise_strips<T, V, K, 2>));
+  add("depthwise_spread", K - 1, body_of(depthwise_spread<T, V, K, K - 1>));
+  add("depthwise_spread", K - 2, body_of(depthwise_spread<T, V, K, K - 2>));
+  add("depthwise_to_weight", 1, body_of(depthwise_to_weight<T, V, K, 1>));
+  add("depthwise_to_weight", 2, body_of(depthwise_to_weight<T, V, K, 2>));
+}
+// Of any of the numbers V of neighbouring channels.
+template <class T, int... V>
+void add_depthwise(Bodies& to) {
+  to[fmt::format("depthwise_taps<{}>", name<T>)] = body_of(depthwise_taps<T>);
+  to[fmt::format("depthwise_sum_weight<{}>", name<T>)] = body_of(depthwise_sum_weight<T>);
+  (add_depthwise_kernel<T, V, 3>(to), ...);
+  (add_depthwise_kernel<T, V, 5>(to), ...);
+  (add_depthwise_kernel<T, V, 7>(to), ...);
+}
 template <class... T>
 void add_sort(Bodies& to) {
   ((to[fmt::format("sort_read<{}>", name<T>)] = body_of(sort_read<T>),
@@ -118,6 +140,8 @@ Bodies all_bodies() {
   add_attention<f32>(to), add_attention<bf16>(to), add_attention<f16>(to);
   add_convolution<f64>(to), add_convolution<f32>(to);
   add_convolution<bf16>(to), add_convolution<f16>(to);
+  add_depthwise<f32, 1, 2>(to);
+  add_depthwise<bf16, 1, 2, 4>(to), add_depthwise<f16, 1, 2, 4>(to);
   add_sort<f64, f32, bf16, f16, i64, i32, i16, i8, u8>(to);
   return to;
 }

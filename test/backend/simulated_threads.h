@@ -27,6 +27,7 @@ void run_blocks(int64_t blocks, const std::function<void()>& f);
 #define __syncthreads ::cleave::test::wait_for_block
 #define CLEAVE_DEVICE inline
 #define CLEAVE_SHARED static
+#define CLEAVE_UNROLL
 
 namespace cleave::cuda::device {
 

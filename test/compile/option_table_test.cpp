@@ -15,9 +15,9 @@ namespace {
 
 // The fields of the two values, by name: a field more, and neither of the bindings compiles.
 #define COMPILE_FIELDS                                                                            \
-  executor, threads, compiler, target, device, backend, ops, kept_sizes, other_sizes, cache,      \
-      cache_dir, cache_bytes, cache_check, dump_dir, repro, watch, observers, log, memory_budget, \
-      partition, autocast, passes_off, passes_on, strict, freeze, rules, functions
+  executor, threads, compiler, target, device, backend, ops, kept_sizes, other_sizes, cudagraphs, \
+      cache, cache_dir, cache_bytes, cache_check, dump_dir, repro, watch, observers, log,         \
+      memory_budget, partition, autocast, passes_off, passes_on, strict, freeze, rules, functions
 #define TRAIN_FIELDS \
   compile, frozen, clip_norm, report_grad_norm, accumulate, on_nonfinite, ema_decay, seed
 #define TEXT_OF_(...) #__VA_ARGS__
@@ -68,6 +68,7 @@ std::string difference(const TrainOptions& a, const TrainOptions& b) {
   compare("backend", x.backend == y.backend);
   compare("kept_sizes", x.kept_sizes == y.kept_sizes);
   compare("other_sizes", x.other_sizes == y.other_sizes);
+  compare("cudagraphs", x.cudagraphs == y.cudagraphs);
   compare("cache", x.cache == y.cache);
   compare("cache_dir", x.cache_dir == y.cache_dir);
   compare("cache_bytes", x.cache_bytes == y.cache_bytes);
@@ -170,6 +171,7 @@ class RandomOptions {
                                            : Device::cpu(),
                         .kept_sizes = static_cast<int64_t>(bits()),
                         .other_sizes = static_cast<OtherSizes>(below(2)),
+                        .cudagraphs = static_cast<CudaGraphs>(below(3)),
                         .cache_dir = word(),
                         .cache_bytes = static_cast<int64_t>(bits()),
                         .cache_check = below(2) == 1,

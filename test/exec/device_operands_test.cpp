@@ -154,6 +154,32 @@ TEST(DeviceOperands, a_failed_check_names_its_call) {
   EXPECT_NE(messages[1].find("%j[1]"), std::string::npos) << messages[1];
 }
 
+// Unlike kernels they go on behind it.
+TEST(DeviceOperands, library_calls_behind_a_failed_check_write_no_placeholder) {
+  FakeDevice device;
+  auto run = instance(compiled(R"(
+  graph @main(%u: buffer f32[64,64], %x: input f32[64,64], %i: input i64[3]) {
+    %e = embedding(%x, %i)
+    %p = mm(%x, %x)
+    return %e, %p -> %u
+  })",
+                               device.backend));
+  const auto memory = run->device_memory();
+  std::vector<float> u(64 * 64, 7.0f), x(64 * 64, 1.0f);
+  std::vector<int64_t> i = {0, 64, 2};
+  const int64_t bytes = 64 * 64 * 4;
+  const DeviceBlock block = value_or_throw(DeviceBlock::make(memory, bytes));
+  ASSERT_TRUE(memory->copy_in(block.data(), u.data(), bytes, nullptr).ok());
+  ASSERT_TRUE(run->bind_there(0, block.data(), bytes).ok());
+  ASSERT_TRUE(run->bind(1, std::span(x)).ok() && run->bind(2, std::span(i)).ok());
+  for (const bool fails : {true, false}) {
+    if (!fails) i[1] = 1;
+    EXPECT_EQ(run->run().ok(), !fails);
+    ASSERT_TRUE(memory->copy_out(u.data(), block.data(), bytes, nullptr).ok());
+    EXPECT_EQ(u[77], fails ? 7.0f : 64.0f);
+  }
+}
+
 TEST(DeviceOperands, updates_leave_the_memory_between_elements_alone) {
   FakeDevice device;
   auto run = instance(compiled(R"(graph @main(%b: buffer f32[3,2]{4,2}) {

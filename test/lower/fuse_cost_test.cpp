@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lower/fuse.h"
 #include "test/prepared.h"
 
 namespace cleave {
@@ -37,6 +38,30 @@ TEST(FuseCosts, what_is_dear_is_not_done_twice) {
   EXPECT_EQ(stored_with({}), 2);
   EXPECT_EQ(stored_with({.pointwise_gflops = 200, .memory_gigabytes = 2}), 2);
   EXPECT_EQ(stored_with({.pointwise_gflops = 2, .memory_gigabytes = 200}), 3);
+}
+
+// How many matrices of f32 are stored, of what a sum and a later kernel are made of.
+int64_t stored_in_f32(int64_t stored_part) {
+  Graph g = test::parsed(
+      "graph @main(%q: input bf16[1000,64], %b: input bf16[1000,64]) {\n"
+      "  %a = exp(%q)\n  %w = maximum(%a, %b)\n  %f = _to_copy(%w; dtype=f32)\n"
+      "  %s = sum(%f; dim=[0])\n  %y = mul(%f, %s)\n  %z = _to_copy(%y; dtype=bf16)\n"
+      "  return %a, %z\n}\n");
+  FuseCosts costs = FuseCosts::of({});
+  costs.stored_part = stored_part;
+  if (const Status s = fuse_calls(g, test::core(), costs); !s.ok()) throw_failure(s.failure());
+  int64_t count = 0;
+  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
+    for (uint32_t k = 0; k < g.node(n).output_count; ++k) {
+      const Type& t = g.type(g.node(n).out(k));
+      count += t.rank() == 2 && t.dtype == DType::f32;
+    }
+  return count;
+}
+
+TEST(FuseCosts, halves_may_be_stored_in_the_place_of_what_is_made_of_them) {
+  EXPECT_EQ(stored_in_f32(4), 1);  // %f
+  EXPECT_EQ(stored_in_f32(2), 0);  // %a is there
 }
 
 }  // namespace

@@ -88,5 +88,17 @@ TEST(Cast, of_what_another_product_makes_is_no_thunk) {
   }
 }
 
+// A GPU's products copy what isn't in their dtype.
+TEST(Cast, a_target_may_have_casts_made_once_for_all_readers) {
+  const Graph g = test::decomposed(
+      "graph @g(%x: input bf16[3,4], %u: input bf16[2,4], %w: param f32[4,5], %q: param i8[4,5]) "
+      "{\n  %c = _to_copy(%w; dtype=bf16)\n  %y = mm(%x, %c)\n  %z = mm(%u, %c)\n"
+      "  %d = _to_copy(%q; dtype=bf16)\n  %v = mm(%x, %d)\n  return %y, %z, %v\n}\n");
+  LowerChoices apart;
+  apart.folds_casts = false;
+  EXPECT_EQ(value_or_throw(lower_graph(g)).thunks.size(), 3u);
+  EXPECT_EQ(value_or_throw(lower_graph(g, apart)).thunks.size(), 4u);  // %c, not %d
+}
+
 }  // namespace
 }  // namespace cleave::random

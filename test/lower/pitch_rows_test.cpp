@@ -61,8 +61,9 @@ TEST(PitchRows, views_across_rows_do_not) {
 }
 
 TEST(PitchRows, results_of_the_graph_have_no_gaps) {
-  EXPECT_EQ(pitched("  %y = mm(%x, %w)\n  %z = relu(%y)\n  %v = view(%y; size=[3,300])\n"
-                    "  return %z, %v\n"),
+  EXPECT_EQ(pitched("  %y = mm(%x, %w)\n  return %y\n"), Names{});
+  EXPECT_EQ(pitched("  %y = mm(%x, %w)\n  %v = view(%y; size=[2,3,150])\n"
+                    "  %o = mm(%y, %u)\n  return %v, %o\n"),
             Names{});
 }
 

@@ -109,6 +109,26 @@ TEST(RunEarly, an_update_runs_after_the_last_read_of_its_gradient) {
   EXPECT_EQ(measure_memory(p).arena, 64 * 64 * 4);
 }
 
+// On a device only kernels do nothing behind a failed check.
+TEST(UpdateInPlace, no_library_call_writes_a_placeholder_where_it_runs_behind_a_failure) {
+  const std::string text =
+      "graph @g(%u: buffer f32[64,64], %x: input f32[64,64], %i: input i64[3]) {\n"
+      "  %e = embedding(%x, %i)\n  %p = mm(%x, %x)\n  return %e, %p -> %u\n}\n";
+  const auto copies = [&](const std::string& of, BehindFailure behind) {
+    LoweredProgram p = lowered(of);
+    update_in_place(p, behind);
+    return std::ranges::count_if(p.thunks, [](const Thunk& thunk) {
+      auto* k = std::get_if<KernelCall>(&thunk.work);
+      return k && k->whole_copy;
+    });
+  };
+  EXPECT_EQ(copies(text, BehindFailure::nothing_runs), 0);
+  EXPECT_EQ(copies(text, BehindFailure::library_calls_run), 1);
+  std::string cannot_fail = text;
+  cannot_fail.replace(text.find("embedding(%x, %i)"), 17, "relu(%x)");
+  EXPECT_EQ(copies(cannot_fail, BehindFailure::library_calls_run), 0);
+}
+
 TEST(RunEarly, nothing_is_written_into_a_placeholder_before_a_thunk_that_may_fail) {
   LoweredProgram p = lowered(
       "graph @g(%u: param f32[64,64], %x: input f32[64,64], %i: input i64[3]) {\n"

@@ -13,7 +13,7 @@ from aten import NoOverload, call, divides_in_cumprod, read_safetensors, torch, 
 
 BATCH = 100
 # Not drawn: what PyTorch on a CPU has no operator for, what is random, and what ATen leaves open (topk: order of ties).
-WITHOUT = ["adam_step", "int_mm_scaled", "uint4x2_mm", "packed_addmm", "convolution_pointwise", "opaque", "fused", "class_index", "cond", "while_loop", "rng_next",
+WITHOUT = ["adam_step", "int_mm_scaled", "uint4x2_mm", "packed_addmm", "convolution_pointwise", "convolution_channels_last", "convolution_channels_last_backward", "opaque", "fused", "class_index", "cond", "while_loop", "rng_next",
            "sym_size", "sym_numel", "is_same_size", "cudnn_batch_norm", "cudnn_batch_norm_backward", "rand", "randn", "randint", "randperm", "bernoulli", "native_dropout",
            "empty", "empty_like", "empty_strided", "empty_permuted", "topk",
            "_scaled_dot_product_efficient_attention", "_scaled_dot_product_efficient_attention_backward",

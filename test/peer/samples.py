@@ -14,7 +14,7 @@ from aten import NoOverload, call, divides_in_cumprod, read_safetensors, torch, 
 
 # Operators whose values ATen leaves open or fixes otherwise, each with the reason.
 OWN = {
-    "adam_step": "cleave's own", "int_mm_scaled": "cleave's own", "uint4x2_mm": "cleave's own", "packed_addmm": "cleave's own", "convolution_pointwise": "cleave's own", "opaque": "cleave's own", "rng_next": "cleave's own", "sym_size": "a number in ATen",
+    "adam_step": "cleave's own", "int_mm_scaled": "cleave's own", "uint4x2_mm": "cleave's own", "packed_addmm": "cleave's own", "convolution_pointwise": "cleave's own", "convolution_channels_last": "cleave's own", "convolution_channels_last_backward": "cleave's own", "opaque": "cleave's own", "rng_next": "cleave's own", "sym_size": "a number in ATen",
     "sym_numel": "a number in ATen", "is_same_size": "a number in ATen", "rand": "random", "randn": "random", "bernoulli": "random", "native_dropout": "random",
     "empty": "contents are open", "empty_like": "contents are open", "empty_strided": "contents are open",
     "empty_permuted": "contents are open",

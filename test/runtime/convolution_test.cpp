@@ -4,7 +4,7 @@
 // tests: convolution_windows_avx512.cpp convolution_direct.cpp convolution_direct_weight.cpp
 // tests: convolution_planes.cpp direct_block.cpp direct_block_avx512.cpp direct_block_avx2.cpp
 // tests: direct_block_plain.cpp convolution_band.cpp convolution_depthwise.cpp
-// tests: convolution_depthwise_weight.cpp
+// tests: convolution_depthwise_weight.cpp convolution_channels_last.cpp
 #include "runtime/convolution.h"
 
 #include <gtest/gtest.h>
@@ -60,10 +60,15 @@ void for_each_term(const ConvolutionSpec& s, const F& f) {
               inside = inside && in[d] >= 0 && in[d] < s.large[d];
             }
             if (!inside) continue;
-            f((n * s.large_channels + c / rows * inner + l) * product_of(s.large) +
-                  index(s.large, in),
-              (c * inner + l) * product_of(s.kernel) + t,
-              (n * s.small_channels + c) * product_of(s.small) + o);
+            const auto at = [&](int64_t outer, int64_t channels, int64_t channel, int64_t positions,
+                                int64_t position) {
+              return s.channels_last ? (outer * positions + position) * channels + channel
+                                     : (outer * channels + channel) * positions + position;
+            };
+            f(at(n, s.large_channels, c / rows * inner + l, product_of(s.large),
+                 index(s.large, in)),
+              at(c, inner, l, product_of(s.kernel), t),
+              at(n, s.small_channels, c, product_of(s.small), o));
           }
 }
 
@@ -136,7 +141,8 @@ void check(ConvolutionSpec s, Product product, bool has_bias, double tolerance,
   });
   if (has_bias)
     for (size_t i = 0; i < results; ++i)
-      want[i] += wide(bias[i / (results / count_of(s.images * channels)) % count_of(channels)]);
+      want[i] += wide(bias[(s.channels_last ? i : i / (results / count_of(s.images * channels))) %
+                           count_of(channels)]);
   const auto on = [&](Executor& executor) {
     return run(s, image, other, bias, static_cast<int64_t>(results), executor, target);
   };
@@ -289,12 +295,26 @@ TEST(Convolution, small_shapes_of_every_kind) {
   }
 }
 
+TEST(Convolution, channels_last) {
+  const auto check_last = [](ConvolutionSpec s) {
+    s.channels_last = true;
+    check_all(s);
+  };
+  check_last(spec(2, 5, {1, 9, 11}, 13, {1, 3, 3}, {1, 2, 1}, {0, 1, 1}, ones));
+  check_last(spec(3, 6, {1, 4, 37}, 4, {1, 1, 3}, ones, {0, 0, 2}, {1, 1, 2}, 2));
+  check_last(spec(1, 19, {1, 9, 8}, 19, {1, 3, 3}, ones, {0, 1, 1}, ones, 19));
+  check_last(spec(2, 3, {4, 5, 6}, 4, {2, 3, 2}, {2, 1, 1}, {1, 1, 0}, ones));
+}
+
 TEST(Convolution, what_is_refused) {
   ConvolutionSpec s = spec(1, 2, {1, 4, 4}, 2, ones, ones, none, ones);
   s.dtype = DType::i32;
   EXPECT_FALSE(Convolution::make(s, Target::here()).ok());
   s.dtype = DType::f32;
   s.groups = 3;
+  EXPECT_FALSE(Convolution::make(s, Target::here()).ok());
+  s.groups = 1;
+  s.channels_last = s.relu = true;
   EXPECT_FALSE(Convolution::make(s, Target::here()).ok());
 }
 

@@ -3,14 +3,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <set>
 
 #include "backend/make_backend.h"
 #include "base/alignment.h"
+#include "run/queue_graph.h"
 
 namespace cleave::test {
 namespace {
@@ -22,17 +26,42 @@ int64_t round_up(int64_t bytes) {
   return (bytes + block_alignment - 1) / block_alignment * block_alignment;
 }
 
-// Work that is done when somebody waits.
+// Work that is done when somebody waits for it, in its order; while it is noted it isn't done.
 class Queue {
  public:
-  void add(std::function<void()> work) { work_.push_back(std::move(work)); }
-  void drain() {
-    for (std::vector<std::function<void()>> now; !work_.empty();) {
-      now.swap(work_);
-      for (const auto& f : now) f();
-      now.clear();
+  using Work = std::function<void()>;
+  void add(Work work) {
+    if (noted_) {
+      noted_->push_back(std::move(work));
+    } else {
+      work_.push_back(std::move(work));
     }
   }
+  void drain() { drain(end()); }
+  // All that was added before end() was this.
+  void drain(size_t end) {
+    if (noted_) {
+      is_spoilt_ = true;
+      throw_bug("the queue is waited for while its calls are noted");
+    }
+    for (; done_ < end; ++done_) {
+      const Work now = std::move(work_.front());
+      work_.pop_front();
+      now();
+    }
+  }
+  size_t end() const { return done_ + work_.size(); }
+
+  void begin_noting() {
+    noted_.emplace();
+    is_spoilt_ = false;
+  }
+  // None where it was waited for.
+  std::optional<std::vector<Work>> end_noting() {
+    std::optional<std::vector<Work>> noted = std::exchange(noted_, {});
+    return is_spoilt_ ? std::nullopt : noted;
+  }
+  bool is_noting() const { return noted_.has_value(); }
 
   // Of the first kernel whose check failed.
   struct Failed {
@@ -42,7 +71,10 @@ class Queue {
   std::optional<Failed> failed;
 
  private:
-  std::vector<std::function<void()>> work_;
+  std::deque<Work> work_;
+  size_t done_ = 0;
+  std::optional<std::vector<Work>> noted_;
+  bool is_spoilt_ = false;
 };
 
 }  // namespace
@@ -124,15 +156,17 @@ class FakeMemory final : public DeviceMemory {
   }
 
   Status copy_in(void* device, const void* host, int64_t bytes, void* queue) override {
-    count(bytes, 0);
-    return copied(at(device, bytes), host, bytes, queue, is_pinned(host));
+    return copied(at(device, bytes), host, {.in = 1, .in_bytes = bytes}, queue, is_pinned(host));
   }
   Status copy_out(void* host, const void* device, int64_t bytes, void* queue) override {
-    count(0, bytes);
-    return copied(host, at(device, bytes), bytes, queue, is_pinned(host));
+    return copied(host, at(device, bytes), {.out = 1, .out_bytes = bytes}, queue, is_pinned(host));
   }
   Status copy(void* to, const void* from, int64_t bytes, void* queue) override {
-    return copied(at(to, bytes), at(from, bytes), bytes, queue, true);
+    const auto work = [to = at(to, bytes), from = at(from, bytes), bytes] {
+      std::memcpy(to, from, static_cast<size_t>(bytes));
+    };
+    put(queue, work);
+    return {};
   }
   Status wait(void* queue) override {
     if (queue != nullptr) static_cast<Queue*>(queue)->drain();
@@ -165,6 +199,24 @@ class FakeMemory final : public DeviceMemory {
     const std::lock_guard lock(mutex_);
     return std::exchange(copies_, {});
   }
+  FakeDevice::Graphs graphs() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(graphs_, {});
+  }
+  void count_graph(int64_t noted, int64_t launched) {
+    const std::lock_guard lock(mutex_);
+    graphs_.noted += noted;
+    graphs_.launched += launched;
+  }
+  // Whether calls can be noted.
+  bool notes() const { return notes_; }
+  void set_notes(bool on) { notes_ = on; }
+  // Whether library calls wait for the queue.
+  bool library_waits() const { return library_waits_; }
+  void set_library_waits(bool on) { library_waits_ = on; }
+  // Calls that have run.
+  int64_t calls() const { return calls_; }
+  void count_call() { ++calls_; }
   int64_t used_bytes() const {
     const std::lock_guard lock(mutex_);
     return used_bytes_;
@@ -177,21 +229,20 @@ class FakeMemory final : public DeviceMemory {
     auto after = pinned_.upper_bound(const_cast<std::byte*>(p));
     return after != pinned_.begin() && p < std::prev(after)->first + std::prev(after)->second;
   }
-  void count(int64_t in, int64_t out) {
-    const std::lock_guard lock(mutex_);
-    copies_.in += in > 0;
-    copies_.out += out > 0;
-    copies_.in_bytes += in;
-    copies_.out_bytes += out;
+  static void put(void* queue, Queue::Work work) {
+    queue == nullptr ? work() : static_cast<Queue*>(queue)->add(std::move(work));
   }
-  static Status copied(void* to, const void* from, int64_t bytes, void* queue, bool waits) {
-    const auto work = [=] { std::memcpy(to, from, static_cast<size_t>(bytes)); };
-    if (queue == nullptr) {
-      work();
-      return {};
-    }
-    static_cast<Queue*>(queue)->add(work);
-    if (!waits) static_cast<Queue*>(queue)->drain();
+  // Counted when it is made.
+  Status copied(void* to, const void* from, FakeDevice::Copies copy, void* queue, bool is_pinned) {
+    put(queue, [this, to, from, copy] {
+      std::memcpy(to, from, static_cast<size_t>(copy.in_bytes + copy.out_bytes));
+      const std::lock_guard lock(mutex_);
+      copies_.in += copy.in;
+      copies_.out += copy.out;
+      copies_.in_bytes += copy.in_bytes;
+      copies_.out_bytes += copy.out_bytes;
+    });
+    if (queue != nullptr && !is_pinned) static_cast<Queue*>(queue)->drain();
     return {};
   }
 
@@ -203,11 +254,48 @@ class FakeMemory final : public DeviceMemory {
   int64_t used_bytes_ = 0;
   std::map<std::byte*, int64_t> pinned_;
   FakeDevice::Copies copies_;
+  FakeDevice::Graphs graphs_;
+  std::atomic<bool> notes_ = true, library_waits_ = false;
+  std::atomic<int64_t> calls_ = 0;
   mutable std::mutex blame_mutex_;
   std::string wrong_;
 };
 
 namespace {
+
+class FakeGraph final : public QueueGraph {
+ public:
+  FakeGraph(Queue& queue, FakeMemory& memory) : queue_(queue), memory_(memory) {}
+  Status begin(std::span<void* const> pointers) override {
+    is_made_ = false;
+    pointers_.assign(pointers.begin(), pointers.end());
+    queue_.begin_noting();
+    return {};
+  }
+  Status end() override {
+    std::optional<std::vector<Queue::Work>> calls = queue_.end_noting();
+    is_made_ = calls && memory_.notes();
+    if (!is_made_) return unsupported("this device notes nothing");
+    calls_ = *std::move(calls);
+    memory_.count_graph(1, 0);
+    return {};
+  }
+  bool holds(std::span<void* const> pointers) const override {
+    return is_made_ && std::ranges::equal(pointers_, pointers);
+  }
+  Status launch() override {
+    memory_.count_graph(0, 1);
+    for (const Queue::Work& call : calls_) queue_.add(call);
+    return {};
+  }
+
+ private:
+  Queue& queue_;
+  FakeMemory& memory_;
+  std::vector<void*> pointers_;
+  std::vector<Queue::Work> calls_;
+  bool is_made_ = false;
+};
 
 class FakeArena final : public ArenaMemory {
  public:
@@ -247,14 +335,41 @@ class FakeArena final : public ArenaMemory {
     return std::exchange(queue_.failed, {})->queued;
   }
 
+  void* copy_queue() const override { return &copies_; }
+  void join_copies() override {
+    queue_.add([this, end = copies_.end()] { copies_.drain(end); });
+  }
+  void copy_faults(size_t turn) override {
+    queue_.add([this, turn] { turns_[turn].failed = queue_.failed; });
+  }
+  void mark(size_t turn) override {
+    if (queue_.is_noting()) memory_->blame("a mark is noted");
+    turns_[turn].end = queue_.end();
+  }
+  std::optional<QueuedFault> finish_turn(size_t turn) override {
+    queue_.drain(turns_[turn].end);
+    if (!turns_[turn].failed) return {};
+    queue_.drain();
+    queue_.failed.reset();
+    return std::exchange(turns_[turn].failed, {})->queued;
+  }
+  std::shared_ptr<QueueGraph> make_graph() override {
+    return std::make_shared<FakeGraph>(queue_, *memory_);
+  }
+
  private:
   using Clock = std::chrono::steady_clock;
   static std::byte pattern(int64_t i) {
     return static_cast<std::byte>((static_cast<uint64_t>(i) + 1) * 0x9e3779b97f4a7c15u >> 56);
   }
+  struct Turn {
+    size_t end = 0;
+    std::optional<Queue::Failed> failed;
+  };
   const std::shared_ptr<FakeMemory> memory_;
   const DeviceBlock block_;
-  mutable Queue queue_;
+  mutable Queue queue_, copies_;
+  Turn turns_[turns];
   Clock::time_point begin_;
 };
 
@@ -277,6 +392,7 @@ class FakeKernel final : public KernelFunction {
     queue->add([this, queue, own = found(*memory_, buffers, buffers_),
                 numbers = std::vector<int64_t>(scalars, scalars + scalars_), context] {
       if (queue->failed) return;
+      memory_->count_call();
       if (const auto fault = kernel_->call(own.data(), numbers.data(), context)) {
         const std::lock_guard lock(mutex_);
         last_ = *fault;
@@ -306,8 +422,11 @@ class FakeLibrary final : public LibraryFunction {
   void call(void* const* operands, void* scratch, const RunContext& context) const override {
     static_cast<Queue*>(context.queue)
         ->add([this, own = found(*memory_, operands, max_library_operands),
-               scratch = memory_->at(scratch),
-               context] { function_->call(own.data(), scratch, context); });
+               scratch = memory_->at(scratch), context] {
+          memory_->count_call();
+          function_->call(own.data(), scratch, context);
+        });
+    if (memory_->library_waits()) static_cast<Queue*>(context.queue)->drain();
   }
 
  private:
@@ -377,6 +496,10 @@ std::shared_ptr<Backend> FakeDevice::other_backend(CompilerChoice compiler) cons
 }
 
 FakeDevice::Copies FakeDevice::copies() { return memory->copies(); }
+FakeDevice::Graphs FakeDevice::graphs() { return memory->graphs(); }
+int64_t FakeDevice::calls() const { return memory->calls(); }
+void FakeDevice::set_notes(bool on) { memory->set_notes(on); }
+void FakeDevice::set_library_waits(bool on) { memory->set_library_waits(on); }
 int64_t FakeDevice::used_bytes() const { return memory->used_bytes(); }
 std::string FakeDevice::wrong() const { return memory->wrong(); }
 

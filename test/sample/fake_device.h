@@ -8,7 +8,8 @@
 // copies wait on their queue until somebody waits for it, and find the memory under such an address
 // by its distance to the pages where it really is. A pointer of the host that reaches a call is
 // told by wrong(). New memory holds a pattern. Between a failed check and the end of its run
-// kernels do nothing, as on a device. Thread-safe.
+// kernels do nothing, as on a device; library calls do what they do. Calls can be noted as a graph.
+// Thread-safe.
 #pragma once
 #include "backend/backend.h"
 #include "cleave/compiler_choice.h"
@@ -27,6 +28,16 @@ struct FakeDevice {
     int64_t in_bytes = 0, out_bytes = 0;  // how much
   };
   Copies copies();
+  // The same: calls of runs that were noted as a graph, and how often such a graph ran.
+  struct Graphs {
+    int64_t noted = 0, launched = 0;
+  };
+  Graphs graphs();
+  // Kernels and library calls that have run, of which those behind a failed check are none.
+  int64_t calls() const;
+  // Whether calls can be noted (they can); whether library calls wait for their queue (they don't).
+  void set_notes(bool on);
+  void set_library_waits(bool on);
   int64_t used_bytes() const;
   // The first thing that no device would do; empty: there was none.
   std::string wrong() const;

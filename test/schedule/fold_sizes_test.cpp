@@ -3,6 +3,7 @@
 // tests: group_lanes.cpp
 #include <gtest/gtest.h>
 
+#include "schedule/fold_form.h"
 #include "test/random_inputs.h"
 #include "test/sample/check_graph.h"
 
@@ -43,6 +44,27 @@ TEST(FoldSizes, several_folds_of_one_operand) {
       expect_right(fmt::format("f32[{},65,{}]", rows, columns),
                    "  %a = sum(%x)\n  %b = mean(%x; dim=[0,2])\n  %c = amax(%x; dim=[1])\n"
                    "  return %a, %b, %c\n");
+}
+
+TEST(FoldSizes, several_folds_of_columns_in_parts) {
+  for (const int64_t rows : {31, 700, 2100})
+    for (const int64_t columns : {17, 64, 129})
+      expect_right(fmt::format("f32[{},{}]", rows, columns),
+                   "  %q = mul(%x, %x)\n  %a = sum(%x; dim=[0])\n  %b = amax(%x; dim=[0])\n"
+                   "  %c = mean(%q; dim=[0])\n  return %a, %b, %c\n");
+}
+
+TEST(FoldSizes, parts_of_columns) {
+  const FoldParts cut{.max_parts = 4096, .part_rows = 16, .partial_sums = 1 << 22};
+  const auto parts = [&](int64_t rows, int64_t columns) {
+    return FoldForm::of({rows, columns}, {0}, cut).parts;
+  };
+  EXPECT_EQ(parts(401408, 64), 4096);
+  EXPECT_EQ(parts(6272, 2048), 392);  // of 16 rows
+  EXPECT_EQ(parts(128, 2048), 8);
+  EXPECT_EQ(parts(401408, 2048), 2048);
+  EXPECT_EQ(parts(401408, 3000), 1398);
+  EXPECT_EQ(parts(6272, 1 << 20), 4);
 }
 
 }  // namespace

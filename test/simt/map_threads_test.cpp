@@ -101,6 +101,20 @@ TEST(MapThreads, tiles_are_turned_in_shared_memory) {
   EXPECT_FALSE(test::defects(test::without<Barrier>(k, 0)).empty());
 }
 
+// Where the condition reads the same place, what a select may read is there.
+TEST(MapThreads, branches_of_selects_are_read_at_once_where_something_else_is_read) {
+  const std::string text =
+      "kernel %y(%x: f32[M] read, %m: f32[N] read, %y: f32[N] write) work N {\n"
+      "  for p in N parallel {\n    %y[p] = select(gt(%m[p], 5.0), %x[p], 1.0)\n  }\n}\n";
+  expect_right(test::with(text, {{"M", 131072}}), {131072});
+  const auto copies = [&](int64_t elements) {
+    return test::count<CopyIn>(
+        mapped(test::with(text, {{"M", elements}, {"N", 131072}})).phases[0].body);
+  };
+  EXPECT_EQ(copies(131072), 2 * copies(131071));
+  EXPECT_GE(copies(131071), 1);
+}
+
 TEST(MapThreads, flat_loops_of_all_types) {
   for (const char* type : {"f64", "f32", "bf16", "f16", "i64", "i32", "i16", "i8", "u8", "bool"}) {
     const std::string text = fmt::format(
@@ -325,6 +339,12 @@ TEST(MapThreads, columns_are_split_among_threads) {
   EXPECT_EQ(mapped(columns_of(128, 64)).phases[0].blocks, 2);
   EXPECT_EQ(mapped(columns_of(128, 64)).phases[0].threads, 64);
   EXPECT_EQ(mapped(columns_of(128, 512)).phases[0].threads, 512);
+  // Sums of f64, as those of parts are.
+  std::string parts = columns_of(128, 512);
+  for (size_t at = 0; (at = parts.find("f32", at)) != std::string::npos;)
+    parts.replace(at, 3, "f64");
+  EXPECT_EQ(test::wrong(parts), "");
+  EXPECT_EQ(mapped(parts).phases[0].threads, 512);
 }
 
 // Sums of the columns of %x and %z, and a third loop that reads or doesn't read what one writes.

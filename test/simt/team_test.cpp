@@ -42,9 +42,9 @@ int threads_of(const std::string& statements) {
 }
 
 TEST(Team, of_a_fold) {
-  const std::pair<int64_t, int> all[] = {{1, 1},       {8, 1},        {9, 2},      {16, 2},
-                                         {17, 4},      {255, 32},     {256, 32},   {2048, 32},
-                                         {2049, 128},  {8192, 128},   {8193, 256}, {32768, 256},
+  const std::pair<int64_t, int> all[] = {{1, 1},        {8, 1},         {9, 2},      {16, 2},
+                                         {17, 4},       {255, 32},      {256, 32},   {2048, 32},
+                                         {2049, 128},   {8192, 128},    {8193, 256}, {32768, 256},
                                          {32769, 1024}, {1 << 30, 1024}};
   for (const auto& [n, threads] : all) EXPECT_EQ(fold_threads(n), threads) << n;
   EXPECT_EQ(fold_threads(0), warp_lanes);  // not known

@@ -52,6 +52,12 @@ class Graphs(Case):
         self.assertEqual(set(report), {"compile_ms", "run_ms", "kernels", "peak_bytes", "planned_peak_bytes", "target",
                                        "device"})
         self.assertEqual(report["peak_bytes"], report["planned_peak_bytes"])
+        self.assertNotIn("cudagraphs", r.stderr)
+        asked = cleave("run", g, "--random", "--json", "--repeat", "3", "--options", "cudagraphs=on")
+        self.assertEqual(asked.returncode, 0, asked.stderr)
+        self.assertEqual(json.loads(asked.stdout)["cudagraphs"],
+                         {"recorded": 0, "launched": 0, "skipped": 3, "reason": "cpu device (%w)"})
+        self.assertEqual(asked.stderr.count("skipping cudagraphs due to cpu device (%w)"), 1)
         self.assertEqual(cleave("run", g, "--random", "--grad", "--out", b).returncode, 0)
         x, y = tensors(a), tensors(b)
         self.assertEqual(set(x), {"out.0", "grad.w", "grad.b"})

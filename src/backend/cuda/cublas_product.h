@@ -4,8 +4,8 @@
 //   D [rows, columns] = alpha * op(A) op(B) + beta * C (+ bias, one number for each row)
 //
 // The algorithm is one of the heuristic's answers within the workspace, the first unless the target
-// names another (tune_products.h), chosen at the first call for the alignment of the pointers, one of
-// three: to 256 bytes, to 16, or to an element. Later calls allocate nothing.
+// names another (tune_products.h), chosen at the first call for the alignment of the pointers, one
+// of three: to 256 bytes, to 16, or to an element. Later calls allocate nothing.
 #pragma once
 #include <array>
 #include <memory>

@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <vector>
 
+#include "backend/cuda/stream_graph.h"
+
 namespace cleave::cuda {
 namespace {
 
 constexpr int64_t unit = 256, fault_bytes = 32;
-constexpr int64_t flag_at = 64, pinned_bytes = 128;
+// Of pinned memory: the words of faults of each turn and of finish(), and a flag.
+constexpr int64_t last_words_at = ArenaMemory::turns * fault_bytes;
+constexpr int64_t flag_at = last_words_at + fault_bytes, pinned_bytes = flag_at + fault_bytes;
 constexpr std::byte pattern_byte{0xa5};
 
 class CudaArena final : public ArenaMemory {
@@ -18,7 +22,8 @@ class CudaArena final : public ArenaMemory {
     const Status waited = stream_.wait();  // nothing is to be done about a device that failed
     if (block_ != 0) device_->free(block_);
     if (pinned_ != nullptr) device_->free_pinned(pinned_);
-    for (const CUevent event : clock_)
+    if (copies_) { const Status copied = copies_->wait(); }
+    for (const CUevent event : {clock_[0], clock_[1], ends_[0], ends_[1], copied_})
       if (event != nullptr) driver().cuEventDestroy(event);
   }
   Status allocate(int64_t bytes) {
@@ -53,17 +58,45 @@ class CudaArena final : public ArenaMemory {
   }
   void* fault() const override { return at(room_); }
   std::optional<QueuedFault> finish() override;
-  void start_clock() override { mark(0); }
+  void start_clock() override { record(clock_[0], 0, stream_); }
   int64_t stop_clock() override;
 
- private:
-  // Notes on the queue when it comes to here.
-  void mark(size_t k) {
-    value_or_bug(device_->make_current());
-    if (clock_[k] == nullptr)
-      value_or_bug(driver().check(driver().cuEventCreate(&clock_[k], 0), "making a clock"));
-    value_or_bug(driver().check(driver().cuEventRecord(clock_[k], stream_.get()), "a clock"));
+  void* copy_queue() const override {
+    if (!copies_) copies_.emplace(value_or_bug(CudaStream::make(device_)));
+    return copies_->get();
   }
+  void join_copies() override {
+    record(copied_, cuda_event_without_time, *copies_);
+    value_or_bug(driver().check(driver().cuStreamWaitEvent(stream_.get(), copied_, 0),
+                                "waiting for copies"));
+  }
+  void copy_faults(size_t turn) override { copy_words(words_of(turn)); }
+  void mark(size_t turn) override { record(ends_[turn], cuda_event_without_time, stream_); }
+  std::optional<QueuedFault> finish_turn(size_t turn) override;
+  std::shared_ptr<QueueGraph> make_graph() override {
+    return std::make_shared<StreamGraph>(device_, stream_.get());
+  }
+
+ private:
+  // Notes on the stream when it comes to here. The event is made if need be.
+  void record(CUevent& event, unsigned flags, const CudaStream& stream) {
+    value_or_bug(device_->make_current());
+    if (event == nullptr)
+      value_or_bug(driver().check(driver().cuEventCreate(&event, flags), "making an event"));
+    value_or_bug(driver().check(driver().cuEventRecord(event, stream.get()), "an event"));
+  }
+  std::byte* words_of(size_t turn) const {
+    return pinned_ + static_cast<int64_t>(turn) * fault_bytes;
+  }
+  void copy_words(std::byte* to) const {
+    value_or_bug(device_->make_current());
+    value_or_bug(
+        driver().check(driver().cuMemcpyDtoHAsync(to, block_ + static_cast<CUdeviceptr>(room_),
+                                                  fault_bytes, stream_.get()),
+                       "copying the words of faults"));
+  }
+  // What the words say. If they say something, waits for all, and clears those of the device.
+  std::optional<QueuedFault> taken(const std::byte* words);
   const Driver& driver() const { return device_->driver(); }
   std::byte* at(int64_t offset) const { return reinterpret_cast<std::byte*>(block_) + offset; }
   Status clear_faults() {
@@ -83,13 +116,14 @@ class CudaArena final : public ArenaMemory {
   const CudaDevicePtr device_;
   const CudaStream stream_;
   CUdeviceptr block_ = 0;
-  std::byte* pinned_ = nullptr;  // the words of faults, and a flag
+  std::byte* pinned_ = nullptr;
   int64_t bytes_ = 0, room_ = 0;
-  CUevent clock_[2] = {};
+  CUevent clock_[2] = {}, ends_[turns] = {}, copied_ = nullptr;
+  mutable std::optional<CudaStream> copies_;  // made when it is first asked for
 };
 
 int64_t CudaArena::stop_clock() {
-  mark(1);
+  record(clock_[1], 0, stream_);
   float ms = 0;
   value_or_bug(driver().check(driver().cuEventSynchronize(clock_[1]), "waiting"));
   value_or_bug(driver().check(driver().cuEventElapsedTime(&ms, clock_[0], clock_[1]), "a clock"));
@@ -110,8 +144,19 @@ int64_t CudaArena::touched_bytes() const {
 }
 
 std::optional<QueuedFault> CudaArena::finish() {
-  copy_back(block_ + static_cast<CUdeviceptr>(room_), pinned_, fault_bytes);
-  const auto* words = reinterpret_cast<const int64_t*>(pinned_);
+  copy_words(pinned_ + last_words_at);
+  value_or_bug(stream_.wait());
+  return taken(pinned_ + last_words_at);
+}
+
+std::optional<QueuedFault> CudaArena::finish_turn(size_t turn) {
+  value_or_bug(device_->make_current());
+  value_or_bug(driver().check(driver().cuEventSynchronize(ends_[turn]), "waiting for a run"));
+  return taken(words_of(turn));
+}
+
+std::optional<QueuedFault> CudaArena::taken(const std::byte* at) {
+  const auto* words = reinterpret_cast<const int64_t*>(at);
   if (words[0] == 0) return {};
   const auto first = static_cast<uint64_t>(words[0]);
   const QueuedFault out{.thunk = static_cast<int64_t>(first >> 32),
@@ -119,6 +164,7 @@ std::optional<QueuedFault> CudaArena::finish() {
                         .index = words[1],
                         .bound = words[2]};
   value_or_bug(clear_faults());
+  value_or_bug(stream_.wait());
   return out;
 }
 

@@ -1,4 +1,5 @@
-// An arena in the device's memory, with a queue of its own.
+// An arena in the device's memory, with a queue of its own, and one for copies beside it when it is
+// first needed.
 //
 //   | storages, rounded up to 256 bytes | faults: 4 i64 |      one allocation
 //

@@ -20,7 +20,7 @@ Result<LibraryFunctionPtr> CudaBackend::library(const LibrarySpec& spec) {
   const std::lock_guard lock(mutex_);
   if (const auto at = functions_.find(spec); at != functions_.end()) return at->second;
   CLEAVE_TRY(LibraryFunctionPtr function,
-             make_library(spec, cuda_library_device(target().cuda_arch), target().answers));
+             make_library(spec, cuda_library_device(target().cuda_arch, index_), target().answers));
   return functions_[spec] = std::move(function);
 }
 
@@ -95,7 +95,7 @@ Result<Target> CudaBackend::tuned_target(const std::vector<LibrarySpec>& calls) 
   CLEAVE_CHECK(check_runs_here());
   CLEAVE_TRY(const CudaDevicePtr device, parts_.device(index_));
   Target out = target();
-  const auto cublas = cuda_library_device(target().cuda_arch)->cublas();
+  const auto cublas = cuda_library_device(target().cuda_arch, index_)->cublas();
   if (!cublas) return out;
   for (const LibrarySpec& call : calls) {
     const auto* product = std::get_if<GemmSpec>(&call);

@@ -32,7 +32,7 @@ class CudaDeviceKernel final : public DeviceKernel {
 
 class CudaLibraryDevice final : public LibraryDevice {
  public:
-  explicit CudaLibraryDevice(int arch) : arch_(arch) {}
+  CudaLibraryDevice(int arch, int index) : arch_(arch), index_(index) {}
 
   Result<DeviceKernelPtr> kernel(const DeviceCall& call) const override {
     const std::lock_guard lock(mutex_);
@@ -54,7 +54,7 @@ class CudaLibraryDevice final : public LibraryDevice {
     CLEAVE_TRY(const NvrtcPtr compiler, Nvrtc::here());
     CLEAVE_TRY(const auto cubin, compiler->compile(device_source(call), arch_, "library_call"));
     CudaDevicePtr device;
-    if (const Result<CudaDevicePtr> here = CudaDevice::here();
+    if (const Result<CudaDevicePtr> here = CudaDevice::here(index_);
         here.ok() && (*here)->arch() == arch_)
       device = *here;
     CLEAVE_TRY(CudaModulePtr module, CudaModule::load(device, cubin));
@@ -78,7 +78,7 @@ class CudaLibraryDevice final : public LibraryDevice {
     return api.ok() ? std::make_shared<const Cudnn>(*api) : nullptr;
   }
 
-  const int arch_;
+  const int arch_, index_;
   mutable std::mutex mutex_;
   mutable std::map<std::string, DeviceKernelPtr> kernels_;  // by DeviceCall::function
   mutable std::once_flag cublas_once_, cudnn_once_;
@@ -88,12 +88,13 @@ class CudaLibraryDevice final : public LibraryDevice {
 
 }  // namespace
 
-LibraryDevicePtr cuda_library_device(int arch) {
+LibraryDevicePtr cuda_library_device(int arch, int index) {
   static std::mutex mutex;
-  static auto& devices = *new std::map<int, LibraryDevicePtr>;  // the driver ends before statics do
+  static auto& devices =
+      *new std::map<std::pair<int, int>, LibraryDevicePtr>;  // the driver ends first
   const std::lock_guard lock(mutex);
-  LibraryDevicePtr& device = devices[arch];
-  if (!device) device = std::make_shared<CudaLibraryDevice>(arch);
+  LibraryDevicePtr& device = devices[{arch, index}];
+  if (!device) device = std::make_shared<CudaLibraryDevice>(arch, index);
   return device;
 }
 

@@ -4,8 +4,8 @@
 
 namespace cleave::cuda {
 
-// Kernels are compiled by NVRTC for sm_ARCH and loaded where this machine has such a GPU: a program
-// may be built without. One for each architecture, kept to the end of the process.
-LibraryDevicePtr cuda_library_device(int arch);
+// Kernels are compiled by NVRTC for sm_ARCH and loaded where GPU `index` of this machine is one: a
+// program may be built without. One for each, kept to the end of the process.
+LibraryDevicePtr cuda_library_device(int arch, int index);
 
 }  // namespace cleave::cuda

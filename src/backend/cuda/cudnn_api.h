@@ -25,8 +25,11 @@ enum class CudnnHolds : int {
   data_type = 1,
   boolean = 2,
   i64 = 3,
+  f32 = 4,
   pointer = 6,
+  convolution = 7,
   heuristic = 8,
+  numerical_note = 11,
   pointwise = 14,
   descriptor = 15,
   reduction = 18

@@ -13,7 +13,7 @@ namespace {
 using Product = ConvolutionProduct;
 
 constexpr int math_tensor_cores = 1, math_fma = 3;
-constexpr int cross_correlation = 1, channels_first = 0;
+constexpr int cross_correlation = 1, channels_first = 0, channels_last = 1;
 
 bool is_flat(const ConvolutionSpec& s) {
   return s.large[0] == 1 && s.small[0] == 1 && s.kernel[0] == 1 && s.padding[0] == 0;
@@ -55,6 +55,11 @@ struct CudnnConvolution::Descriptors {
       const std::vector<int> all = with_channels(s.images, channels, spatial(s, sizes));
       std::vector<int> strides(all.size(), 1);
       for (size_t d = all.size() - 1; d > 0; --d) strides[d - 1] = strides[d] * all[d];
+      if (s.channels_last) {
+        strides.back() = all[1];
+        for (size_t d = all.size() - 1; d > 2; --d) strides[d - 1] = strides[d] * all[d];
+        strides[1] = 1;
+      }
       then([&] { return api.tensor_create(&at); });
       then([&] {
         return api.tensor_set(at, type, static_cast<int>(all.size()), all.data(), strides.data());
@@ -66,8 +71,8 @@ struct CudnnConvolution::Descriptors {
         with_channels(s.small_channels, s.large_channels / s.groups, spatial(s, s.kernel));
     then([&] { return api.filter_create(&weight); });
     then([&] {
-      return api.filter_set(weight, type, channels_first, static_cast<int>(filter.size()),
-                            filter.data());
+      return api.filter_set(weight, type, s.channels_last ? channels_last : channels_first,
+                            static_cast<int>(filter.size()), filter.data());
     });
     const std::vector<int> padding = spatial(s, s.padding), stride = spatial(s, s.stride),
                            dilation = spatial(s, s.dilation);
@@ -177,17 +182,10 @@ CudnnStatus CudnnConvolution::queue_product(CudnnHandle handle, void* const* ope
 }
 
 void CudnnConvolution::run(void* const* operands, void* scratch, void* queue) const {
-  using At = ConvolutionOperand;
   const CudnnStatus status = cudnn_->with_handle(
       queue, [&](CudnnHandle handle) { return queue_product(handle, operands, scratch); });
   if (status != 0) throw_bug("cudnn: a convolution: {}", cudnn_->message(status));
-  if (!finish_) return;
-  const bool is_small = spec_.product == Product::to_small;
-  const device::Int channels = is_small ? spec_.small_channels : spec_.large_channels;
-  const device::Int positions = positions_of(is_small ? spec_.small : spec_.large);
-  launch(*finish_, blocks_for(spec_.images * channels * positions), queue,
-         convolution_arguments(spec_), spec_.has_bias ? operands[At::bias] : nullptr,
-         spec_.has_added ? operands[At::added] : nullptr, channels, positions, operands[At::out]);
+  if (finish_) finish_convolution(*finish_, spec_, operands, queue);
 }
 
 }  // namespace cleave::cuda

@@ -1,7 +1,8 @@
-// Convolutions by cuDNN, of images without gaps, in two spatial dims or three. f32 isn't cut to
-// TF32. The algorithm is the first of the heuristic's answers that is deterministic and has enough
-// workspace. Bias, addend and relu are a kernel of our own afterwards: with a bias in bf16 and f16
-// a number is rounded twice.
+// Convolutions by cuDNN, of images without gaps, in two spatial dims or three: in f32, which isn't
+// cut to TF32, in f64, and of halves those that cudnn_half_convolution.h doesn't take. The
+// algorithm is the first of the heuristic's answers that is deterministic and has enough workspace.
+// Bias, addend and relu are a kernel of our own afterwards: with a bias in bf16 and f16 a number is
+// rounded twice.
 #pragma once
 #include <memory>
 

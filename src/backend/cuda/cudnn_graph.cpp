@@ -7,9 +7,14 @@ namespace {
 
 enum Kind : int {  // cudnnBackendDescriptorType_t
   pointwise_kind = 0,
+  convolution_kind = 1,
+  engine = 2,
   engine_config = 3,
   heuristic = 4,
   execution_plan = 5,
+  convolution_operation = 10,
+  weight_gradient_operation = 11,
+  data_gradient_operation = 12,
   pointwise_operation = 13,
   operation_graph = 15,
   variant_pack = 16,
@@ -24,12 +29,23 @@ enum Attribute : int {  // cudnnBackendAttributeName_t
   pointwise_mode = 0,
   pointwise_precision = 1,
   pointwise_axis = 9,
+  convolution_precision = 100,
+  convolution_mode = 101,
+  convolution_dilation = 102,
+  convolution_stride = 103,
+  convolution_padding_after = 104,
+  convolution_padding_before = 105,
+  convolution_dims = 106,
   heuristic_mode = 200,
   heuristic_graph = 201,
   heuristic_results = 202,
+  config_engine = 300,
   plan_handle = 400,
   plan_config = 401,
   plan_workspace = 402,
+  convolution_alpha = 700,
+  data_gradient_alpha = 706,
+  weight_gradient_alpha = 712,
   pointwise_descriptor = 750,
   pointwise_x = 751,
   pointwise_b = 752,
@@ -47,6 +63,7 @@ enum Attribute : int {  // cudnnBackendAttributeName_t
   pack_numbers = 1000,
   pack_pointers = 1001,
   pack_workspace = 1003,
+  engine_notes = 1303,
   matmul_precision = 1500,
   matmul_a = 1520,
   matmul_b = 1521,
@@ -60,7 +77,10 @@ enum Attribute : int {  // cudnnBackendAttributeName_t
   reshape_x = 2200,
   reshape_y = 2201
 };
-constexpr int heuristic_a = 3;
+constexpr int heuristic_a = 3, heuristic_fallback = 2;
+// cudnnBackendNumericalNote_t, of those that exact engines lack: inputs that are rounded, sums in
+// less than f32, other bits from run to run, Winograd's transforms.
+constexpr int inexact_notes[] = {1, 2, 4, 5, 6, 7, 8};
 
 Sizes4 row_major(const Sizes4& sizes) {
   return {sizes[1] * sizes[2] * sizes[3], sizes[2] * sizes[3], sizes[3], 1};
@@ -191,39 +211,110 @@ int64_t CudnnGraph::reshape(int64_t from, int64_t to) {
   return to;
 }
 
+// The attributes of all three: alpha, beta, the description, then weight, large and small tensor.
+int64_t CudnnGraph::convolution_of(int kind, int first_attribute, const CudnnWindows& how,
+                                   const Operands& operands, int64_t to) {
+  const CudnnDescriptor windows = made(convolution_kind), at = made(kind);
+  const CudnnType type = CudnnType::f32;
+  constexpr int cross_correlation = 1;
+  constexpr int64_t dims = 2;
+  constexpr float alpha = 1, beta = 0;
+  set(windows, convolution_precision, CudnnHolds::data_type, 1, &type);
+  set(windows, convolution_mode, CudnnHolds::convolution, 1, &cross_correlation);
+  set(windows, convolution_dims, CudnnHolds::i64, 1, &dims);
+  set(windows, convolution_dilation, CudnnHolds::i64, dims, how.dilation.data());
+  set(windows, convolution_stride, CudnnHolds::i64, dims, how.stride.data());
+  set(windows, convolution_padding_before, CudnnHolds::i64, dims, how.padding.data());
+  set(windows, convolution_padding_after, CudnnHolds::i64, dims, how.padding.data());
+  finalize(windows, "a convolution's description");
+  set(at, first_attribute, CudnnHolds::f32, 1, &alpha);
+  set(at, first_attribute + 1, CudnnHolds::f32, 1, &beta);
+  set(at, first_attribute + 2, CudnnHolds::descriptor, 1, &windows);
+  set_tensor(at, first_attribute + 3, operands.weight);
+  set_tensor(at, first_attribute + 4, operands.large);
+  set_tensor(at, first_attribute + 5, operands.small);
+  finalize(at, "a convolution");
+  operations_.push_back(at);
+  return to;
+}
+
+int64_t CudnnGraph::convolve(const CudnnWindows& how, int64_t large, int64_t weight,
+                             int64_t small) {
+  return convolution_of(convolution_operation, convolution_alpha, how, {large, weight, small},
+                        small);
+}
+int64_t CudnnGraph::convolve_to_large(const CudnnWindows& how, int64_t small, int64_t weight,
+                                      int64_t large) {
+  return convolution_of(data_gradient_operation, data_gradient_alpha, how, {large, weight, small},
+                        large);
+}
+int64_t CudnnGraph::convolve_to_weight(const CudnnWindows& how, int64_t large, int64_t small,
+                                       int64_t weight) {
+  return convolution_of(weight_gradient_operation, weight_gradient_alpha, how,
+                        {large, weight, small}, weight);
+}
+
 // --- Plans ---------------------------------------------------------------------------------------
 
-Result<CudnnPlan> CudnnGraph::plan(int64_t most_workspace_bytes) && {
+// The heuristic's, best first.
+std::vector<CudnnDescriptor> CudnnGraph::answers(CudnnDescriptor graph, int mode) {
+  const CudnnDescriptor asked = made(heuristic);
+  set(asked, heuristic_graph, CudnnHolds::descriptor, 1, &graph);
+  set(asked, heuristic_mode, CudnnHolds::heuristic, 1, &mode);
+  finalize(asked, "the heuristic");
+  constexpr int64_t most = 24;
+  std::vector<CudnnDescriptor> configs;
+  for (int64_t i = 0; i < most; ++i) configs.push_back(made(engine_config));
+  int64_t count = 0;
+  if (failed_ == 0)
+    fail(cudnn_->api().graph_get(asked, heuristic_results, CudnnHolds::descriptor, most, &count,
+                                 configs.data()),
+         "the heuristic's answers");
+  configs.resize(failed_ == 0 ? static_cast<size_t>(std::clamp<int64_t>(count, 0, most)) : 0);
+  return configs;
+}
+
+bool CudnnGraph::is_exact(CudnnDescriptor config) {
+  const CudnnApi& api = cudnn_->api();
+  CudnnDescriptor at = made(engine);
+  int64_t count = 0;
+  constexpr int64_t most = 16;
+  int notes[most] = {};
+  if (failed_ != 0 ||
+      api.graph_get(config, config_engine, CudnnHolds::descriptor, 1, &count, &at) != 0 ||
+      api.graph_get(at, engine_notes, CudnnHolds::numerical_note, most, &count, notes) != 0)
+    return false;
+  return std::none_of(notes, notes + std::min(count, most), [](int note) {
+    return std::ranges::find(inexact_notes, note) != std::end(inexact_notes);
+  });
+}
+
+Result<CudnnPlan> CudnnGraph::plan(int64_t most_workspace_bytes, CudnnEngines engines) && {
   const CudnnApi& api = cudnn_->api();
   return cudnn_->with_handle(nullptr, [&](CudnnHandle handle) -> Result<CudnnPlan> {
-    const CudnnDescriptor graph = made(operation_graph), answers = made(heuristic);
+    const CudnnDescriptor graph = made(operation_graph);
     set(graph, graph_operations, CudnnHolds::descriptor, std::ssize(operations_),
         operations_.data());
     set(graph, graph_handle, CudnnHolds::handle, 1, &handle);
     finalize(graph, "the graph of operations");
-    set(answers, heuristic_graph, CudnnHolds::descriptor, 1, &graph);
-    set(answers, heuristic_mode, CudnnHolds::heuristic, 1, &heuristic_a);
-    finalize(answers, "the heuristic");
-    constexpr int64_t most = 8;
-    std::vector<CudnnDescriptor> configs;
-    for (int64_t i = 0; i < most; ++i) configs.push_back(made(engine_config));
-    int64_t count = 0;
-    if (failed_ == 0)
-      fail(api.graph_get(answers, heuristic_results, CudnnHolds::descriptor, most, &count,
-                         configs.data()),
-           "the heuristic's answers");
+    std::vector<CudnnDescriptor> configs = answers(graph, heuristic_a);
     if (failed_ != 0) return unsupported("cudnn: {}", failure_);
+    if (engines == CudnnEngines::exact) {
+      std::vector<CudnnDescriptor> more = answers(graph, heuristic_fallback);
+      failed_ = 0;
+      configs.insert(configs.end(), more.begin(), more.end());
+      std::erase_if(configs, [&](CudnnDescriptor config) { return !is_exact(config); });
+    }
     std::string refused;
     int64_t least = -1;
-    for (int64_t i = 0; i < std::min(count, most); ++i) {
+    for (CudnnDescriptor config : configs) {
       CudnnDescriptor plan = nullptr;
       if (api.graph_create(execution_plan, &plan) != 0) continue;
       CudnnOwned owned(cudnn_, plan);
       int64_t bytes = 0, one = 0;
       CudnnStatus status = api.graph_set(plan, plan_handle, CudnnHolds::handle, 1, &handle);
       if (status == 0)
-        status = api.graph_set(plan, plan_config, CudnnHolds::descriptor, 1,
-                               &configs[static_cast<size_t>(i)]);
+        status = api.graph_set(plan, plan_config, CudnnHolds::descriptor, 1, &config);
       if (status == 0) status = api.graph_finalize(plan);
       if (status == 0)
         status = api.graph_get(plan, plan_workspace, CudnnHolds::i64, 1, &one, &bytes);
@@ -239,7 +330,7 @@ Result<CudnnPlan> CudnnGraph::plan(int64_t most_workspace_bytes) && {
     if (least >= 0)
       return unsupported("cudnn: the plan takes {} bytes of workspace, expected at most {}", least,
                          most_workspace_bytes);
-    return unsupported("cudnn: none of {} engines takes the graph: {}", count, refused);
+    return unsupported("cudnn: none of {} engines takes the graph: {}", configs.size(), refused);
   });
 }
 

@@ -54,6 +54,17 @@ enum class CudnnPointwise : int {
 };
 enum class CudnnReduction : int { add = 0, max = 3 };
 
+// Windows over the last two dims of [n,c,h,w], in any strides. Groups follow from the channels.
+struct CudnnWindows {
+  std::array<int64_t, 2> stride, padding, dilation;
+};
+
+// What an engine may do.
+enum class CudnnEngines {
+  any,
+  exact  // the same bits in each run, sums in f32 alone, no transforms of the operands
+};
+
 class CudnnPlan {
  public:
   int64_t workspace_bytes() const { return workspace_bytes_; }
@@ -90,11 +101,23 @@ class CudnnGraph {
   int64_t index(int64_t like, int64_t dim, int64_t to);
   int64_t reduce(CudnnReduction mode, int64_t from, int64_t to);
   int64_t reshape(int64_t from, int64_t to);
+  // small = a convolution of large; its gradients. A weight is [small channels, large channels of a
+  // group, h, w].
+  int64_t convolve(const CudnnWindows& how, int64_t large, int64_t weight, int64_t small);
+  int64_t convolve_to_large(const CudnnWindows& how, int64_t small, int64_t weight, int64_t large);
+  int64_t convolve_to_weight(const CudnnWindows& how, int64_t large, int64_t small, int64_t weight);
 
   // The first of the heuristic's answers that works within the workspace. Unsupported: none does.
-  Result<CudnnPlan> plan(int64_t most_workspace_bytes) &&;
+  Result<CudnnPlan> plan(int64_t most_workspace_bytes, CudnnEngines engines = CudnnEngines::any) &&;
 
  private:
+  struct Operands {
+    int64_t large, weight, small;
+  };
+  int64_t convolution_of(int kind, int first_attribute, const CudnnWindows& how,
+                         const Operands& operands, int64_t to);
+  std::vector<CudnnDescriptor> answers(CudnnDescriptor graph, int mode);
+  bool is_exact(CudnnDescriptor config);
   CudnnDescriptor made(int kind);
   void set(CudnnDescriptor at, int attribute, CudnnHolds holds, int64_t count, const void* values);
   void finalize(CudnnDescriptor at, const char* what);

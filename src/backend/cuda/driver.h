@@ -35,6 +35,7 @@ enum CudaFunctionAttribute : int {  // CUfunction_attribute
 inline void* const cuda_arguments_buffer = reinterpret_cast<void*>(1);
 inline void* const cuda_arguments_size = reinterpret_cast<void*>(2);
 constexpr unsigned cuda_stream_non_blocking = 1;
+constexpr unsigned cuda_event_without_time = 2;
 constexpr int cuda_capture_thread_local = 1;
 
 //   F(name, name in the library, parameters)

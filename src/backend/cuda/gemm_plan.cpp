@@ -7,6 +7,8 @@
 namespace cleave::cuda {
 namespace {
 
+constexpr int64_t line_bytes = 16;  // of the fast algorithms
+
 bool is_half(DType t) { return t == DType::bf16 || t == DType::f16; }
 
 // A matrix [rows, columns] in memory: its transpose, as cuBLASLt sees it; nullopt: it can't.
@@ -37,12 +39,28 @@ struct Operand {
   CublasMatrix placed(DType dtype, int64_t batch, std::optional<GemmPlan::Copy>& copy) const {
     if (stored == dtype && !is_packed)
       if (const auto m = matrix_of(dtype, rows, columns, row, col, batch_stride)) return *m;
+    // As it lies, by rows or by columns, with lines that begin at multiples of line_bytes.
+    const bool by_columns = !is_packed && row == 1 && columns > 1;
+    const int64_t lines = by_columns ? columns : rows, width = by_columns ? rows : columns,
+                  unit = line_bytes / size_of(dtype),
+                  apart = is_packed ? width : (width + unit - 1) / unit * unit;
     const bool is_one = batch == 1 || batch_stride == 0;
-    const int64_t stride = is_one ? 0 : rows * columns;
+    const int64_t stride = is_one ? 0 : lines * apart;
     copy = {.from = stored,
             .dtype = dtype,
-            .at = {is_one ? 1 : batch, rows, columns, batch_stride, row, col, stride, columns}};
-    return *matrix_of(dtype, rows, columns, columns, 1, stride);
+            .at = {is_one ? 1 : batch, lines, width, batch_stride, by_columns ? col : row,
+                   by_columns ? row : col, stride, apart}};
+    return by_columns ? CublasMatrix{.dtype = dtype,
+                                     .rows = width,
+                                     .columns = lines,
+                                     .leading = apart,
+                                     .is_transposed = true,
+                                     .batch_stride = stride}
+                      : CublasMatrix{.dtype = dtype,
+                                     .rows = width,
+                                     .columns = lines,
+                                     .leading = apart,
+                                     .batch_stride = stride};
   }
 };
 
@@ -117,7 +135,7 @@ std::optional<GemmPlan> plan_gemm(const GemmSpec& s) {
     if (*copy) {
       (*copy)->offset = plan.scratch_bytes;
       const device::CopyArguments& at = (*copy)->at;
-      const int64_t bytes = at.batch * at.rows * at.columns * size_of((*copy)->dtype);
+      const int64_t bytes = at.batch * at.rows * at.to_row * size_of((*copy)->dtype);
       plan.scratch_bytes += (bytes + 255) / 256 * 256;
     }
   if (plan.scratch_bytes > 0) plan.scratch_bytes += workspace_alignment - storage_alignment;

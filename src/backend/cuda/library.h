@@ -1,6 +1,6 @@
 // The library on the device: a function for each spec.
 //
-//   CLEAVE_TRY(LibraryFunctionPtr product, cuda::make_library(spec, 90));
+//   CLEAVE_TRY(LibraryFunctionPtr product, cuda::make_library(spec, cuda_library_device(90, 0)));
 //   plan(product->scratch_bytes());
 //   product->call(pointers, scratch, {.executor = executor, .queue = stream});
 //

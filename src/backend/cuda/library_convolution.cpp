@@ -2,6 +2,8 @@
 
 #include "backend/cuda/cudnn_convolution.h"
 #include "backend/cuda/cudnn_function.h"
+#include "backend/cuda/cudnn_half_convolution.h"
+#include "backend/cuda/depthwise_convolution.h"
 #include "backend/cuda/plain_convolution.h"
 
 namespace cleave::cuda {
@@ -19,6 +21,7 @@ Status check(const ConvolutionSpec& s) {
            s.dilation[d] > 0 && s.padding[d] >= 0;
   fits = fits && (!s.weight_packed || (is_to_small_f32 && s.groups == 1));
   fits = fits && ((!s.has_added && !s.relu) || is_to_small_f32);
+  fits = fits && (!s.channels_last || (!s.weight_packed && !s.has_added && !s.relu));
   if (!fits)
     return bug("convolution: {} images of {} and {} channels in {} groups", s.images,
                s.large_channels, s.small_channels, s.groups);
@@ -30,6 +33,10 @@ Status check(const ConvolutionSpec& s) {
 Result<LibraryFunctionPtr> make_convolution(const ConvolutionSpec& s,
                                             const LibraryDevicePtr& device) {
   CLEAVE_CHECK(check(s));
+  if (is_depthwise(s)) return make_depthwise(s, device);
+  if (CudnnHalfConvolution::takes(s))
+    return LibraryFunctionPtr(
+        std::make_shared<CudnnFunction<ConvolutionSpec, CudnnHalfConvolution>>(s, device));
   if (CudnnConvolution::takes(s))
     return LibraryFunctionPtr(
         std::make_shared<CudnnFunction<ConvolutionSpec, CudnnConvolution>>(s, device));

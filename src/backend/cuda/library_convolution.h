@@ -1,5 +1,6 @@
-// Convolutions on the device (ConvolutionSpec): by cuDNN (cudnn_convolution.h), or, where it
-// doesn't take them, by plain sums (plain_convolution.h).
+// Convolutions on the device (ConvolutionSpec): those of one channel a group by kernels of our own
+// (depthwise_convolution.h), others by cuDNN, halves by its graphs (cudnn_half_convolution.h, else
+// cudnn_convolution.h), or, where it doesn't take them, by plain sums (plain_convolution.h).
 //
 // Errors: Unsupported for dtypes that aren't floating; Bug for sizes that contradict each other.
 #pragma once

@@ -72,14 +72,34 @@ device::ConvolutionArguments convolution_arguments(const ConvolutionSpec& s) {
   }
   p.relu = s.relu ? 1 : 0;
   p.weight_packed = s.weight_packed ? 1 : 0;
+  p.channels_last = s.channels_last ? 1 : 0;
+  const auto steps = [&](int64_t channels, const Sizes3& positions) {
+    using Steps = device::ConvolutionArguments::Steps;
+    return s.channels_last ? Steps{1, channels} : Steps{positions_of(positions), 1};
+  };
+  p.large_step = steps(s.large_channels, s.large);
+  p.small_step = steps(s.small_channels, s.small);
+  p.weight_step = steps(s.large_channels / s.groups, s.kernel);
   return p;
 }
 
 DeviceCall finish_convolution_call(DType dtype) {
   return {.header = "convolution.h",
           .function = fmt::format("finish_convolution<{}>", name_of(dtype)),
-          .parameters = {"ConvolutionArguments", "const void*", "const void*", "Int", "Int",
+          .parameters = {"ConvolutionArguments", "const void*", "const void*", "Int", "Int", "Int",
                          fmt::format("{}*", name_of(dtype))}};
+}
+
+void finish_convolution(const DeviceKernel& kernel, const ConvolutionSpec& s, void* const* operands,
+                        void* queue) {
+  using At = ConvolutionOperand;
+  const bool is_small = s.product == ConvolutionProduct::to_small;
+  const device::Int channels = is_small ? s.small_channels : s.large_channels;
+  const device::Int positions = positions_of(is_small ? s.small : s.large);
+  const device::Int apart = s.channels_last ? 1 : positions;  // of neighbouring channels
+  launch(kernel, blocks_for(s.images * channels * positions), queue, convolution_arguments(s),
+         s.has_bias ? operands[At::bias] : nullptr, s.has_added ? operands[At::added] : nullptr,
+         channels, s.images * channels * positions, apart, operands[At::out]);
 }
 
 Result<LibraryFunctionPtr> make_plain(const ConvolutionSpec& s, const LibraryDevice& device) {

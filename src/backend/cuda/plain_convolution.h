@@ -12,7 +12,9 @@ Result<LibraryFunctionPtr> make_plain(const ConvolutionSpec& spec, const Library
 
 inline int64_t positions_of(const Sizes3& sizes) { return sizes[0] * sizes[1] * sizes[2]; }
 device::ConvolutionArguments convolution_arguments(const ConvolutionSpec& spec);
-// (ConvolutionArguments, bias, added, channels, positions, out)
+// What is left to do after a library's product: bias, addend, relu.
 DeviceCall finish_convolution_call(DType dtype);
+void finish_convolution(const DeviceKernel& kernel, const ConvolutionSpec& spec,
+                        void* const* operands, void* queue);
 
 }  // namespace cleave::cuda

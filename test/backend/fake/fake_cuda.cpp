@@ -201,12 +201,20 @@ FAKE int cuStreamSynchronize(void* stream) {
   ++state.waits;
   return 0;
 }
-FAKE int cuStreamWaitEvent(void*, void*, unsigned) { return 0; }
-FAKE int cuEventCreate(void** out, unsigned) {
-  *out = &state;
+FAKE int cuStreamWaitEvent(void* stream, void*, unsigned) {
+  state.last_joined = stream;
+  ++state.joins;
   return 0;
 }
-FAKE int cuEventDestroy_v2(void*) { return 0; }
+FAKE int cuEventCreate(void** out, unsigned) {
+  *out = &state;
+  ++state.events;
+  return 0;
+}
+FAKE int cuEventDestroy_v2(void*) {
+  --state.events;
+  return 0;
+}
 FAKE int cuEventRecord(void*, void*) { return 0; }
 FAKE int cuEventSynchronize(void*) { return 0; }
 FAKE int cuEventElapsedTime(float* ms, void*, void*) {

@@ -23,8 +23,9 @@ struct FakeCuda {
   size_t total_bytes = size_t{1} << 30;
 
   std::map<const void*, size_t> memory, pinned;  // the blocks that are allocated, and their bytes
-  int streams = 0, modules = 0, graphs = 0;      // that are there
-  int waits = 0, graph_launches = 0;
+  int streams = 0, modules = 0, graphs = 0, events = 0;  // that are there
+  int waits = 0, graph_launches = 0, joins = 0;
+  const void* last_joined = nullptr;  // the stream that waits for an event
   const void* last_stream = nullptr;  // of a copy, a launch or a wait
   std::vector<FakeLaunch> launches;
   std::map<std::string, int> shared_bytes;  // that a function was allowed, by its name

@@ -38,6 +38,7 @@ class FakeState {
     next.streams = now.streams;
     next.modules = now.modules;
     next.graphs = now.graphs;
+    next.events = now.events;
     now = next;
   }
 };

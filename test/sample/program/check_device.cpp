@@ -1,7 +1,8 @@
 // check_device [DEVICE [N [SEED [WORKERS [graphs]]]]]: what a device computes, against the oracle.
-// First all samples of all operators, unless the last word is given; then N random graphs from SEED on, every other one with its gradients,
-// each third in mixed precision, on so many threads at a time. Prints which operators are refused,
-// with the reason, and what differs; exit status: 0 nothing does, 1 something does, 2 it can't run.
+// First all samples of all operators, unless the last word is given; then N random graphs from SEED
+// on, every other one with its gradients, each third in mixed precision, on so many threads at a
+// time. Prints which operators are refused, with the reason, and what differs; exit status: 0
+// nothing does, 1 something does, 2 it can't run.
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -88,8 +89,8 @@ class DeviceChecks {
       } else if (!v.ok() || !v->difference.empty()) {
         const std::string why =
             v.ok() ? fmt::format("return {}, {}", v->at, v->difference) : v.failure().message;
-        log_.wrong(
-            fmt::format("seed {}: {}\n{}\n", seed + k, why, print(value_or_throw(drawn(seed + k)).g)));
+        const std::string text = print(value_or_throw(drawn(seed + k)).g);
+        log_.wrong(fmt::format("seed {}: {}\n{}\n", seed + k, why, text));
       } else {
         elements += v->elements, open += v->left_open;
       }

@@ -53,7 +53,11 @@ struct AttentionArguments {
 struct ConvolutionArguments {
   Int images, large_channels, small_channels, groups;
   Int large[3], small[3], kernel[3], stride[3], padding[3], dilation[3];
-  int relu, weight_packed;
+  int relu, weight_packed, channels_last;
+  // How far a channel and a position, or a tap, are from the next one.
+  struct Steps {
+    Int channel, position;
+  } large_step, small_step, weight_step;
 };
 
 struct SortArguments {

@@ -39,6 +39,23 @@ CLEAVE_DEVICE bool small_place(const ConvolutionArguments& p, const Place& large
   return true;
 }
 
+// Element e of an image in memory.
+struct ImageElement {
+  Int image, channel, position;
+};
+CLEAVE_DEVICE ImageElement element_of(const ConvolutionArguments& p, Int channels, Int positions,
+                                      Int e) {
+  if (p.channels_last != 0)
+    return {e / channels / positions, e % channels, e / channels % positions};
+  return {e / positions / channels, e / positions % channels, e % positions};
+}
+// Element e of a weight: a channel of the small image, one within its group of the large, a tap.
+CLEAVE_DEVICE ImageElement weight_element_of(const ConvolutionArguments& p, Int inner, Int taps,
+                                             Int e) {
+  if (p.channels_last != 0) return {e / inner / taps, e % inner, e / inner % taps};
+  return {e / taps / inner, e / taps % inner, e % taps};
+}
+
 template <class T>
 CLEAVE_DEVICE T finished(const ConvolutionArguments& p, double total, const void* bias, Int channel,
                          const void* added, Int e) {
@@ -58,20 +75,23 @@ CLEAVE_DEVICE void convolve_to_small(const ConvolutionArguments& p, const T* lar
   const Int inner = p.large_channels / p.groups, outer = p.small_channels / p.groups;
   for (Int e = blockIdx.x * Int(convolution_threads) + threadIdx.x;
        e < p.images * p.small_channels * positions; e += gridDim.x * Int(convolution_threads)) {
-    const Int channel = e / positions % p.small_channels, image = e / positions / p.small_channels;
-    const Place at = place_of(p.small, e % positions);
+    const auto [image, channel, position] = element_of(p, p.small_channels, positions, e);
+    const Place at = place_of(p.small, position);
     double total = 0;
     for (Int c = 0; c < inner; ++c) {
-      const T* from = large + (image * p.large_channels + channel / outer * inner + c) * pixels;
+      const T* from = large + image * p.large_channels * pixels +
+                      (channel / outer * inner + c) * p.large_step.channel;
       S sum = 0;
       for (Int t = 0; t < taps; ++t) {
         Place place;
         if (!large_place(p, at, place_of(p.kernel, t), place)) continue;
         const Int k = c * taps + t;
-        const Int w = p.weight_packed != 0
-                          ? (channel / panel * inner * taps + k) * panel + channel % panel
-                          : channel * inner * taps + k;
-        sum = multiply_add(wide(from[index_of(p.large, place)]), wide(weight[w]), sum);
+        const Int w =
+            p.weight_packed != 0
+                ? (channel / panel * inner * taps + k) * panel + channel % panel
+                : channel * inner * taps + c * p.weight_step.channel + t * p.weight_step.position;
+        sum = multiply_add(wide(from[index_of(p.large, place) * p.large_step.position]),
+                           wide(weight[w]), sum);
       }
       total += sum;
     }
@@ -87,17 +107,18 @@ CLEAVE_DEVICE void convolve_to_large(const ConvolutionArguments& p, const T* sma
   const Int inner = p.large_channels / p.groups, outer = p.small_channels / p.groups;
   for (Int e = blockIdx.x * Int(convolution_threads) + threadIdx.x;
        e < p.images * p.large_channels * pixels; e += gridDim.x * Int(convolution_threads)) {
-    const Int channel = e / pixels % p.large_channels, image = e / pixels / p.large_channels;
-    const Place at = place_of(p.large, e % pixels);
+    const auto [image, channel, position] = element_of(p, p.large_channels, pixels, e);
+    const Place at = place_of(p.large, position);
     double total = 0;
     for (Int c = channel / inner * outer; c < (channel / inner + 1) * outer; ++c) {
-      const T* from = small + (image * p.small_channels + c) * positions;
+      const T* from = small + image * p.small_channels * positions + c * p.small_step.channel;
+      const T* by = weight + c * inner * taps + channel % inner * p.weight_step.channel;
       S sum = 0;
       for (Int t = 0; t < taps; ++t) {
         Place place;
         if (!small_place(p, at, place_of(p.kernel, t), place)) continue;
-        sum = multiply_add(wide(from[index_of(p.small, place)]),
-                           wide(weight[(c * inner + channel % inner) * taps + t]), sum);
+        sum = multiply_add(wide(from[index_of(p.small, place) * p.small_step.position]),
+                           wide(by[t * p.weight_step.position]), sum);
       }
       total += sum;
     }
@@ -113,17 +134,19 @@ CLEAVE_DEVICE void convolve_to_weight(const ConvolutionArguments& p, const T* la
   const Int positions = count_of(p.small), taps = count_of(p.kernel), pixels = count_of(p.large);
   const Int inner = p.large_channels / p.groups, outer = p.small_channels / p.groups;
   for (Int e = blockIdx.x; e < p.small_channels * inner * taps; e += gridDim.x) {
-    const Int channel = e / taps / inner, from = channel / outer * inner + e / taps % inner;
-    const Place tap = place_of(p.kernel, e % taps);
+    const auto [channel, own, number] = weight_element_of(p, inner, taps, e);
+    const Int from = channel / outer * inner + own;
+    const Place tap = place_of(p.kernel, number);
     double total = 0;
     for (Int image = 0; image < p.images; ++image) {
       S sum = 0;
       for (Int o = threadIdx.x; o < positions; o += convolution_threads) {
         Place place;
         if (!large_place(p, place_of(p.small, o), tap, place)) continue;
-        sum = multiply_add(
-            wide(large[(image * p.large_channels + from) * pixels + index_of(p.large, place)]),
-            wide(small[(image * p.small_channels + channel) * positions + o]), sum);
+        const T* a = large + image * p.large_channels * pixels + from * p.large_step.channel;
+        const T* b = small + image * p.small_channels * positions + channel * p.small_step.channel;
+        sum = multiply_add(wide(a[index_of(p.large, place) * p.large_step.position]),
+                           wide(b[o * p.small_step.position]), sum);
       }
       total += sum;
     }
@@ -139,13 +162,15 @@ CLEAVE_DEVICE void convolve_to_weight(const ConvolutionArguments& p, const T* la
   }
 }
 
-// After a library's convolution: bias, then `added`, then negative numbers become 0.
+// After a library's convolution: bias, then `added`, then negative numbers become 0. Neighbouring
+// channels of the `count` elements are `apart`.
 template <class T>
 CLEAVE_DEVICE void finish_convolution(const ConvolutionArguments& p, const void* bias,
-                                      const void* added, Int channels, Int positions, T* out) {
-  for (Int e = blockIdx.x * Int(convolution_threads) + threadIdx.x;
-       e < p.images * channels * positions; e += gridDim.x * Int(convolution_threads))
-    out[e] = finished<T>(p, wide(out[e]), bias, e / positions % channels, added, e);
+                                      const void* added, Int channels, Int count, Int apart,
+                                      T* out) {
+  for (Int e = blockIdx.x * Int(convolution_threads) + threadIdx.x; e < count;
+       e += gridDim.x * Int(convolution_threads))
+    out[e] = finished<T>(p, wide(out[e]), bias, e / apart % channels, added, e);
 }
 
 }  // namespace cleave::cuda::device

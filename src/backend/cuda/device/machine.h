@@ -5,6 +5,7 @@
 #ifndef CLEAVE_DEVICE
 #define CLEAVE_DEVICE __device__ __forceinline__
 #define CLEAVE_SHARED __shared__
+#define CLEAVE_UNROLL _Pragma("unroll")
 
 namespace cleave::cuda::device {
 

@@ -1,0 +1,253 @@
+// Convolutions of one channel a group in two dims, channels last (library/convolution_spec.h):
+// square kernels of K x K taps without dilation, at the speed of memory.
+//
+//   depthwise_taps        the weight [channels, K * K] as [K * K, channels], turned round for a
+//                         gradient, in the workspace: a tap of neighbouring channels is one read
+//   depthwise_strips      to_small, and to_large with stride 1. A thread has V neighbouring
+//                         channels of `strip` neighbouring positions; a line of taps is in
+//                         registers, and each number of the image is read once for it
+//   depthwise_spread      to_large with stride 2
+//   depthwise_to_weight   a warp has 32 * V channels of some lines, of which each thread sums all
+//                         taps; what the warps of a block have is added up in f64, in order, into
+//                         sums[block's lines, tap, channel]
+//   depthwise_sum_weight  adds these up in f64, in order
+//
+// Any order of sums follows from the sizes alone.
+#pragma once
+#include "backend/cuda/device/convolution.h"
+
+namespace cleave::cuda::device {
+
+constexpr int depthwise_threads = 256;
+constexpr int strip = 8, short_strip = 4;
+
+template <class T, int V>
+struct alignas(sizeof(T) * V) Neighbours {
+  T at[V];
+};
+
+// x[v] of V neighbouring channels.
+template <class T, int V, class S>
+CLEAVE_DEVICE void read(const T* from, S (&x)[V]) {
+  const Neighbours<T, V> all = *reinterpret_cast<const Neighbours<T, V>*>(from);
+  CLEAVE_UNROLL
+  for (int v = 0; v < V; ++v) x[v] = wide(all.at[v]);
+}
+template <int V, class S>
+CLEAVE_DEVICE void read_sums(const S* from, S (&x)[V]) {
+  const Neighbours<S, V> all = *reinterpret_cast<const Neighbours<S, V>*>(from);
+  CLEAVE_UNROLL
+  for (int v = 0; v < V; ++v) x[v] = all.at[v];
+}
+
+template <class T>
+CLEAVE_DEVICE void depthwise_taps(Int channels, Int taps, int turned, const T* weight,
+                                  typename Sums<T>::type* to) {
+  for (Int e = blockIdx.x * Int(depthwise_threads) + threadIdx.x; e < channels * taps;
+       e += gridDim.x * Int(depthwise_threads)) {
+    const Int tap = e / channels, channel = e % channels;
+    to[e] = wide(weight[channel * taps + (turned != 0 ? taps - 1 - tap : tap)]);
+  }
+}
+
+// Where a thread's strip of an image [images, size[1], size[2], channels] begins.
+struct Strip {
+  Int image, row, column, channel;
+};
+// Of at most 2^31 strips: a GPU has no division of 64 bits but a long function.
+CLEAVE_DEVICE Strip strip_of(const Int (&size)[3], Int vectors, int width, Int e) {
+  const unsigned number = static_cast<unsigned>(e), across = static_cast<unsigned>(vectors),
+                 strips = static_cast<unsigned>((size[2] + strip - 1) / strip),
+                 rows = static_cast<unsigned>(size[1]);
+  const unsigned place = number / across, row = place / strips, image = row / rows;
+  return {static_cast<Int>(image), static_cast<Int>(row - image * rows),
+          static_cast<Int>(place - row * strips) * strip,
+          static_cast<Int>(number - place * across) * width};
+}
+CLEAVE_DEVICE Int strips_of(const Int (&size)[3], Int images, Int vectors) {
+  return images * size[1] * ((size[2] + strip - 1) / strip) * vectors;
+}
+
+// Rounds a strip's sums, with the bias, into the image.
+template <class T, int V, class S>
+CLEAVE_DEVICE void write_strip(const Int (&size)[3], Int channels, const Strip& at,
+                               const S (&sums)[strip][V], const void* bias, T* image) {
+  S more[V] = {};
+  if (bias != nullptr) read<T, V>(static_cast<const T*>(bias) + at.channel, more);
+  T* to = image + ((at.image * size[1] + at.row) * size[2] + at.column) * channels + at.channel;
+  CLEAVE_UNROLL
+  for (int o = 0; o < strip; ++o) {
+    if (at.column + o >= size[2]) break;
+    Neighbours<T, V> all;
+    CLEAVE_UNROLL
+    for (int v = 0; v < V; ++v) all.at[v] = Narrow<T>::of(sums[o][v] + more[v]);
+    *reinterpret_cast<Neighbours<T, V>*>(to + o * channels) = all;
+  }
+}
+
+// `taps` are in the order of the sum.
+template <class T, int V, int K, int Stride>
+CLEAVE_DEVICE void depthwise_strips(const ConvolutionArguments& p, const T* large,
+                                    const typename Sums<T>::type* taps, const void* bias,
+                                    T* small) {
+  using S = typename Sums<T>::type;
+  constexpr int columns = (strip - 1) * Stride + K;
+  const Int channels = p.large_channels, vectors = channels / V;
+  for (Int e = blockIdx.x * Int(depthwise_threads) + threadIdx.x;
+       e < strips_of(p.small, p.images, vectors); e += gridDim.x * Int(depthwise_threads)) {
+    const Strip at = strip_of(p.small, vectors, V, e);
+    const Int left = at.column * Stride - p.padding[2];
+    S sums[strip][V] = {};
+    for (int i = 0; i < K; ++i) {
+      const Int row = at.row * Stride - p.padding[1] + i;
+      if (row < 0 || row >= p.large[1]) continue;
+      const T* from = large + (at.image * p.large[1] + row) * p.large[2] * channels + at.channel;
+      S line[K][V];
+      CLEAVE_UNROLL
+      for (int k = 0; k < K; ++k) read_sums(taps + (i * K + k) * channels + at.channel, line[k]);
+      CLEAVE_UNROLL
+      for (int j = 0; j < columns; ++j) {
+        if (left + j < 0 || left + j >= p.large[2]) continue;
+        S x[V];
+        read<T, V>(from + (left + j) * channels, x);
+        CLEAVE_UNROLL
+        for (int o = 0; o < strip; ++o) {
+          if (j - o * Stride < 0 || j - o * Stride >= K) continue;
+          CLEAVE_UNROLL
+          for (int v = 0; v < V; ++v)
+            sums[o][v] = multiply_add(x[v], line[j - o * Stride][v], sums[o][v]);
+        }
+      }
+    }
+    write_strip<T, V>(p.small, channels, at, sums, bias, small);
+  }
+}
+
+// A position of the small image is read by those of the large one that are 2 apart: with tap
+// First - 2j + o at place o of a strip, if j counts the positions of the small line. First is K - 1
+// or K - 2, as even as the padding.
+template <class T, int V, int K, int First>
+CLEAVE_DEVICE void depthwise_spread(const ConvolutionArguments& p, const T* small,
+                                    const typename Sums<T>::type* taps, const void* bias,
+                                    T* large) {
+  using S = typename Sums<T>::type;
+  constexpr int columns = (strip - 1 + First) / 2 + 1;
+  const Int channels = p.large_channels, vectors = channels / V;
+  for (Int e = blockIdx.x * Int(depthwise_threads) + threadIdx.x;
+       e < strips_of(p.large, p.images, vectors); e += gridDim.x * Int(depthwise_threads)) {
+    const Strip at = strip_of(p.large, vectors, V, e);
+    const Int left = (at.column + p.padding[2] - First) / 2;  // even
+    S sums[strip][V] = {};
+    for (int i = 0; i < K; ++i) {
+      const Int twice = at.row + p.padding[1] - i, row = twice / 2;
+      if (twice < 0 || twice % 2 != 0 || row >= p.small[1]) continue;
+      const T* from = small + (at.image * p.small[1] + row) * p.small[2] * channels + at.channel;
+      S line[K][V];
+      CLEAVE_UNROLL
+      for (int k = 0; k < K; ++k) read_sums(taps + (i * K + k) * channels + at.channel, line[k]);
+      CLEAVE_UNROLL
+      for (int j = 0; j < columns; ++j) {
+        if (left + j < 0 || left + j >= p.small[2]) continue;
+        S x[V];
+        read<T, V>(from + (left + j) * channels, x);
+        CLEAVE_UNROLL
+        for (int o = 0; o < strip; ++o) {
+          if (First - 2 * j + o < 0 || First - 2 * j + o >= K) continue;
+          CLEAVE_UNROLL
+          for (int v = 0; v < V; ++v)
+            sums[o][v] = multiply_add(x[v], line[First - 2 * j + o][v], sums[o][v]);
+        }
+      }
+    }
+    write_strip<T, V>(p.large, channels, at, sums, bias, large);
+  }
+}
+
+// Warp w of block b has the lines [(8b + w) * lines, + lines) of all images.
+template <class T, int V, int K, int Stride>
+CLEAVE_DEVICE void depthwise_to_weight(const ConvolutionArguments& p, Int lines, const T* large,
+                                       const T* small, double* to) {
+  using S = typename Sums<T>::type;
+  constexpr int columns = (short_strip - 1) * Stride + K, warps = depthwise_threads / 32;
+  CLEAVE_SHARED double totals[warps][32 * V];
+  const Int channels = p.large_channels, wide_blocks = (channels + 32 * V - 1) / (32 * V);
+  const Int all_lines = p.images * p.small[1];
+  const Int parts = (all_lines + lines * warps - 1) / (lines * warps);
+  const Int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  for (Int b = blockIdx.x; b < wide_blocks * parts; b += gridDim.x) {
+    const Int channel = (b % wide_blocks * 32 + lane) * V, part = b / wide_blocks;
+    const bool is_inside = channel < channels;
+    S sums[K * K][V] = {};
+    const Int begin = (part * warps + warp) * lines;
+    for (Int at = begin; is_inside && at < begin + lines && at < all_lines; ++at) {
+      const Int image = at / p.small[1], o_row = at % p.small[1];
+      const T* gradient = small + at * p.small[2] * channels + channel;
+      for (Int o_column = 0; o_column < p.small[2]; o_column += short_strip) {
+        S g[short_strip][V] = {};
+        CLEAVE_UNROLL
+        for (int o = 0; o < short_strip; ++o)
+          if (o_column + o < p.small[2]) read<T, V>(gradient + (o_column + o) * channels, g[o]);
+        const Int left = o_column * Stride - p.padding[2];
+        CLEAVE_UNROLL
+        for (int i = 0; i < K; ++i) {
+          const Int row = o_row * Stride - p.padding[1] + i;
+          if (row < 0 || row >= p.large[1]) continue;
+          const T* from = large + (image * p.large[1] + row) * p.large[2] * channels + channel;
+          CLEAVE_UNROLL
+          for (int j = 0; j < columns; ++j) {
+            if (left + j < 0 || left + j >= p.large[2]) continue;
+            S x[V];
+            read<T, V>(from + (left + j) * channels, x);
+            CLEAVE_UNROLL
+            for (int o = 0; o < short_strip; ++o) {
+              if (j - o * Stride < 0 || j - o * Stride >= K) continue;
+              CLEAVE_UNROLL
+              for (int v = 0; v < V; ++v)
+                sums[i * K + j - o * Stride][v] =
+                    multiply_add(x[v], g[o][v], sums[i * K + j - o * Stride][v]);
+            }
+          }
+        }
+      }
+    }
+    CLEAVE_UNROLL
+    for (int tap = 0; tap < K * K; ++tap) {
+      CLEAVE_UNROLL
+      for (int v = 0; v < V; ++v) totals[warp][lane * V + v] = sums[tap][v];
+      __syncthreads();
+      for (Int c = threadIdx.x; c < 32 * V; c += depthwise_threads) {
+        const Int own = b % wide_blocks * 32 * V + c;
+        double total = 0;
+        for (int w = 0; w < warps; ++w) total += totals[w][c];
+        if (own < channels) to[(part * K * K + tap) * channels + own] = total;
+      }
+      __syncthreads();
+    }
+  }
+}
+
+// 32 channels of a tap to a block, each eighth part to a thread.
+template <class T>
+CLEAVE_DEVICE void depthwise_sum_weight(Int channels, Int taps, Int parts, const double* sums,
+                                        T* weight) {
+  using S = typename Sums<T>::type;
+  constexpr int shares = depthwise_threads / 32;
+  CLEAVE_SHARED double totals[shares][32];
+  const Int wide_blocks = (channels + 31) / 32;
+  const Int share = threadIdx.x / 32, lane = threadIdx.x % 32;
+  for (Int b = blockIdx.x; b < wide_blocks * taps; b += gridDim.x) {
+    const Int channel = b % wide_blocks * 32 + lane, tap = b / wide_blocks;
+    double total = 0;
+    for (Int part = share; channel < channels && part < parts; part += shares)
+      total += sums[(part * taps + tap) * channels + channel];
+    totals[share][lane] = total;
+    __syncthreads();
+    if (share == 0 && channel < channels) {
+      for (int s = 1; s < shares; ++s) total += totals[s][lane];
+      weight[channel * taps + tap] = Narrow<T>::of(static_cast<S>(total));
+    }
+    __syncthreads();
+  }
+}
+
+}  // namespace cleave::cuda::device
