@@ -78,6 +78,8 @@ struct Stmt {
 enum class Space : uint8_t { global, shared, thread };
 struct Buffer : loop::Buffer {
   Space space = Space::global;
+  // Of the device: no other one is in its memory.
+  bool is_alone = false;
 };
 
 // One launch.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/cuda/alone_buffers.h"
 #include "backend/cuda/cuda_arena.h"
 #include "backend/cuda/cuda_kernel.h"
 #include "backend/cuda/cuda_library_device.h"
@@ -40,7 +41,7 @@ Result<EmittedCode> CudaBackend::emit(const LoweredProgram& program,
           "operator as calls of others, or compile for the processor",
           thunk.name, target().text());
   if (functions.uses.empty()) return EmittedCode();
-  return emit_kernels(program.kernels, functions);
+  return emit_kernels(program.kernels, functions, alone_buffers(program));
 }
 
 Result<std::string> CudaBackend::identity(cache::Store*) {

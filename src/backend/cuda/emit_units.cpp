@@ -25,10 +25,12 @@ void add_checks(const loop::Block& block, std::vector<std::string>& to) {
 }  // namespace
 
 EmittedCode emit_kernels(const std::vector<loop::Kernel>& kernels,
-                         const schedule::SharedKernels& functions) {
-  // What makes two kernels one unit: the function, its numbers, its loops' extents, its checks.
-  using Key =
-      std::tuple<size_t, std::vector<int64_t>, std::vector<int64_t>, std::vector<std::string>>;
+                         const schedule::SharedKernels& functions,
+                         const std::vector<std::vector<bool>>& alone) {
+  // What makes two kernels one unit: the function, its numbers, its loops' extents, its checks,
+  // which of its buffers are alone.
+  using Key = std::tuple<size_t, std::vector<int64_t>, std::vector<int64_t>,
+                         std::vector<std::string>, std::vector<bool>>;
   std::vector<std::vector<std::string>> checks(kernels.size());
   for (size_t k = 0; k < kernels.size(); ++k) add_checks(kernels[k].body, checks[k]);
   const bool may_fail = std::ranges::any_of(checks, [](const auto& c) { return !c.empty(); });
@@ -36,15 +38,20 @@ EmittedCode emit_kernels(const std::vector<loop::Kernel>& kernels,
   std::map<Key, size_t> first_with;
   for (size_t k = 0; k < kernels.size(); ++k) {
     const auto& use = functions.uses[k];
-    const auto [at, is_new] = first_with.try_emplace(
-        Key(use.kernel, use.scalars, loop::phase_extents(kernels[k]), checks[k]), k);
+    const auto [at, is_new] =
+        first_with.try_emplace(Key(use.kernel, use.scalars, loop::phase_extents(kernels[k]),
+                                   checks[k], alone.empty() ? std::vector<bool>() : alone[k]),
+                               k);
     if (!is_new) {
       EmittedKernel same = out.kernels[at->second];
       out.kernels.push_back(std::move(same));
       continue;
     }
     const std::string symbol = emit::c_identifier(kernels[k].name);
-    simt::CudaKernel text = simt::cuda_text(simt::map_threads(kernels[k]), symbol, may_fail);
+    simt::Kernel threads = simt::map_threads(kernels[k]);
+    if (!alone.empty())
+      for (size_t b = 0; b < alone[k].size(); ++b) threads.buffers[b].is_alone = alone[k][b];
+    simt::CudaKernel text = simt::cuda_text(threads, symbol, may_fail);
     out.kernels.push_back({.unit = out.units.size(),
                            .phases = std::move(text.phases),
                            .checks = std::move(text.checks),

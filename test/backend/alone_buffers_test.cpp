@@ -1,0 +1,70 @@
+#include "backend/cuda/alone_buffers.h"
+
+#include <gtest/gtest.h>
+
+#include "backend/cuda/emit_units.h"
+#include "loop/parse.h"
+#include "schedule/schedule.h"
+
+namespace cleave::test {
+namespace {
+
+const std::string text =
+    "kernel %y(%x: f32[300] read, %b: f32[300] read, %y: f32[300] write) {\n"
+    "  for p in 300 parallel {\n    %y[p] = %x[p] + %b[p]\n  }\n}\n";
+
+LoweredProgram program_of(std::vector<KernelCall> calls) {
+  LoweredProgram out;
+  out.kernels.push_back(schedule::schedule(value_or_throw(loop::parse_kernel(text, "t"))));
+  for (KernelCall& call : calls) out.thunks.push_back({"y", std::move(call), false});
+  return out;
+}
+std::vector<bool> alone(std::vector<KernelCall> calls) {
+  return cuda::alone_buffers(program_of(std::move(calls)))[0];
+}
+using Bools = std::vector<bool>;
+
+TEST(AloneBuffers, of_storages_apart) {
+  EXPECT_EQ(alone({{.storages = {0, 1, 2}}}), (Bools{true, true, true}));
+  EXPECT_EQ(alone({{.storages = {0, 0, 2}}}), (Bools{true, true, true}));  // both are read
+}
+
+TEST(AloneBuffers, not_of_one_storage) {
+  EXPECT_EQ(alone({{.storages = {0, 1, 0}}}), (Bools{false, true, false}));
+  // Of any call.
+  EXPECT_EQ(alone({{.storages = {0, 1, 2}}, {.storages = {3, 4, 4}}, {.storages = {0, 1, 2}}}),
+            (Bools{true, false, false}));
+}
+
+TEST(AloneBuffers, not_where_a_call_may_write_in_place) {
+  EXPECT_EQ(alone({{.storages = {0, 1, 2}, .in_place = {{1, 2}}}}), (Bools{true, false, false}));
+}
+
+TEST(AloneBuffers, not_what_is_read_and_written) {
+  LoweredProgram p = program_of({{.storages = {0, 1, 2}}});
+  p.kernels[0].buffers[2].access = loop::Access::update;
+  EXPECT_EQ(cuda::alone_buffers(p)[0], (Bools{true, true, false}));
+}
+
+TEST(AloneBuffers, not_where_calls_are_not_known) {
+  EXPECT_EQ(alone({}), (Bools{false, false, false}));
+}
+
+TEST(AloneBuffers, are_told_to_the_compiler) {
+  const auto emitted = [](std::vector<KernelCall> calls) {
+    const LoweredProgram p = program_of(std::move(calls));
+    return cuda::emit_kernels(p.kernels, schedule::share_kernels(p.kernels), cuda::alone_buffers(p))
+        .units[0]
+        .text;
+  };
+  const std::string apart = emitted({{.storages = {0, 1, 2}}}),
+                    in_place = emitted({{.storages = {0, 1, 0}}});
+  EXPECT_NE(apart.find("const float *__restrict__ x_"), std::string::npos) << apart;
+  EXPECT_NE(apart.find("float *__restrict__ y_"), std::string::npos) << apart;
+  EXPECT_EQ(in_place.find("__restrict__ x_"), std::string::npos) << in_place;
+  EXPECT_EQ(in_place.find("__restrict__ y_"), std::string::npos) << in_place;
+  EXPECT_NE(in_place.find("__restrict__ b_"), std::string::npos) << in_place;
+}
+
+}  // namespace
+}  // namespace cleave::test
