@@ -33,12 +33,14 @@ class Turning {
         return {images(op_.has(2) ? b_.call1("addmm", {op_.in(2), x, w}) : b_.mm(x, w),
                        op_.out_type(0))};
       }
-      case Product::by_input:
-        return {images(b_.mm(rows(op_.in(at_grad)), matrix(op_.in(at_weight))), op_.out_type(0)),
-                ValueId::none(), ValueId::none()};
+      case Product::by_input: {
+        const ValueId w = matrix(op_.in(at_weight)), g = rows(op_.in(at_grad));
+        return {images(b_.mm(g, w), op_.out_type(0)), ValueId::none(), ValueId::none()};
+      }
       case Product::by_weight: break;
     }
-    const ValueId dw = b_.mm(b_.permute(rows(op_.in(at_grad)), {1, 0}), rows(op_.in(at_input)));
+    const ValueId x = rows(op_.in(at_input)), g = b_.permute(rows(op_.in(at_grad)), {1, 0});
+    const ValueId dw = b_.mm(g, x);
     return {ValueId::none(), images(dw, op_.out_type(1)), ValueId::none()};
   }
 
