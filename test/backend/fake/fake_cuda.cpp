@@ -57,7 +57,7 @@ int queue(void* stream, F f) {
 
 std::string image_of(const void* data) {
   const auto* bytes = static_cast<const char*>(data);
-  if (std::memcmp(bytes, ELFMAG, SELFMAG) != 0) return bytes;
+  if (std::strncmp(bytes, ELFMAG, SELFMAG) != 0) return bytes;
   Elf64_Ehdr head;
   std::memcpy(&head, bytes, sizeof(head));
   return {bytes, head.e_shoff + size_t{head.e_shnum} * head.e_shentsize};
