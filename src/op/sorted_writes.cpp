@@ -48,7 +48,10 @@ Expr first_where(KernelBuilder& k, const Expr& low, const Expr& high, int64_t mo
 }  // namespace
 
 bool SortedWrites::pays(const KernelBuilder& k, const OrderedWrites& w) {
-  if (!k.has_many_threads() || w.keys.empty() || numel_of(w.steps) <= few_steps) return false;
+  const int64_t steps = numel_of(w.steps);
+  if (!k.has_many_threads() || w.keys.empty() || steps <= few_steps ||
+      steps > std::numeric_limits<int32_t>::max())  // they are numbered in i32
+    return false;
   const DType t = k.result(0).dtype;
   // Sums of halves would compare all pairs of steps.
   const bool is_slow_otherwise =

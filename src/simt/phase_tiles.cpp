@@ -29,20 +29,25 @@ constexpr int64_t near_elements = 8;      // which a warp reads together well en
 constexpr int64_t tile_bytes = 40 << 10;  // of shared memory
 constexpr int tile_unrolled = 8;          // elements of a thread under way
 
+// The loads that each element makes: not those in a branch of a select, whose index may be
+// anything.
 void collect(const loop::Block& body, std::vector<std::pair<int64_t, Expr>>& loads,
              VariableValues& lets) {
-  const auto reads = [&](const Expr& root) {
-    for_each_part(root, [&](const Expr& e) {
-      if (e->op == Op::load) loads.emplace_back(e->buffer(), e->args[0]);
-    });
+  const auto reads = [&](const Exprs& roots) {
+    const loop::SharedParts parts(roots);
+    for (const Expr& root : roots)
+      for_each_part(root, [&](const Expr& e) {
+        if (e->op == Op::load && parts.is_always_reached(e))
+          loads.emplace_back(e->buffer(), e->args[0]);
+      });
   };
   for (const loop::Stmt& s : body) {
     if (auto* l = std::get_if<loop::Let>(&s.node)) {
-      reads(l->value);
+      reads({l->value});
       if (!l->value->reads_memory) lets[l->var->id()] = replaced(l->value, lets);
     } else {
       const auto& store = std::get<loop::Store>(s.node);
-      reads(store.index), reads(store.value);
+      reads({store.index, store.value});
     }
   }
 }

@@ -18,6 +18,7 @@ namespace {
 
 using test::core;
 using test::FakeDevice;
+using test::loop_text;
 using test::parsed;
 using test::step_text;
 
@@ -225,21 +226,8 @@ TEST(DeviceOperands, an_input_that_is_returned_is_only_read) {
 }
 
 TEST(DeviceOperands, jumps_read_flags_there) {
-  const char* text = R"(graph @more(%k: input i64[], %x: input f32[3]) {
-    %c = lt(%k; other=5)
-    return %c
-  }
-  graph @next(%k: input i64[], %x: input f32[3]) {
-    %n = add(%k; other=1)
-    %y = mul(%x; other=2.0)
-    return %n, %y
-  }
-  graph @main(%k: input i64[], %x: input f32[3]) {
-    %n, %y = while_loop([%k, %x]; condition=@more, body=@next)
-    return %n, %y
-  })";
   FakeDevice device;
-  auto run = instance(compiled(text, device.backend));
+  auto run = instance(compiled(loop_text, device.backend));
   int64_t k = 2;
   std::vector<float> x(3, 1.0f);
   ASSERT_TRUE(run->bind(0, std::span(&k, 1)).ok() && run->bind(1, std::span(x)).ok());

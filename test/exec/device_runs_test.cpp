@@ -16,6 +16,7 @@ namespace {
 
 using test::core;
 using test::FakeDevice;
+using test::loop_text;
 using test::parsed;
 using test::step_text;
 
@@ -377,20 +378,7 @@ TEST(DeviceRuns, skip_graphs_on_the_cpu) {
 
 TEST(DeviceRuns, skip_graphs_where_the_host_reads_a_flag) {
   FakeDevice device;
-  auto run = instance(R"(graph @more(%k: input i64[], %x: input f32[3]) {
-    %c = lt(%k; other=5)
-    return %c
-  }
-  graph @next(%k: input i64[], %x: input f32[3]) {
-    %n = add(%k; other=1)
-    %y = mul(%x; other=2.0)
-    return %n, %y
-  }
-  graph @main(%k: input i64[], %x: input f32[3]) {
-    %n, %y = while_loop([%k, %x]; condition=@more, body=@next)
-    return %n, %y
-  })",
-                      device.backend);
+  auto run = instance(loop_text, device.backend);
   int64_t k = 2;
   std::vector<float> x(3, 1.0f);
   ASSERT_TRUE(run->bind(0, std::span(&k, 1)).ok() && run->bind(1, std::span(x)).ok());

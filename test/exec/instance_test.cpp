@@ -7,10 +7,12 @@
 #include <filesystem>
 #include <thread>
 
+#include "compile/stages.h"
 #include "exec/executable.h"
 #include "runtime/compiler.h"
 #include "test/exec/step_text.h"
 #include "test/random_inputs.h"
+#include "test/sample/backend_of.h"
 #include "test/targets.h"
 
 namespace cleave {
@@ -32,6 +34,32 @@ std::shared_ptr<const CompiledProgram> compiled(const std::string& text, int thr
 
 std::unique_ptr<Instance> instance(std::shared_ptr<const CompiledProgram> p, int threads = 2) {
   return value_or_throw(Instance::make(std::move(p), make_thread_pool(threads)));
+}
+
+// Names each product by its columns, which stands for what a device measures.
+class TuningBackend final : public test::BackendOf {
+ public:
+  using BackendOf::BackendOf;
+  Result<Target> tuned_target(const std::vector<LibrarySpec>& calls) const override {
+    Target out = target();
+    for (const LibrarySpec& call : calls)
+      if (auto* product = std::get_if<GemmSpec>(&call)) ++out.answers[std::to_string(product->n)];
+    return out;
+  }
+};
+
+TEST(Instance, TunesTheLibraryCallsOfItsProgram) {
+  const char* text =
+      "graph @main(%x: input f32[4,8], %w: input f32[8,16], %u: input f32[16,5]) {\n"
+      "  %a = mm(%x, %w)\n  %b = mm(%a, %u)\n  %c = relu(%b)\n  return %c\n}\n";
+  StageOptions options;
+  options.executor = make_thread_pool(1);
+  const auto usual = value_or_throw(CompiledProgram::compile(parsed(text), core(), options));
+  EXPECT_EQ(value_or_throw(instance(usual, 1)->tuned_target()), Target::here());
+  options.backend = std::make_shared<TuningBackend>(backend_for(options));
+  const auto tuned = value_or_throw(CompiledProgram::compile(parsed(text), core(), options));
+  EXPECT_EQ(value_or_throw(instance(tuned, 1)->tuned_target()).answers,
+            (std::map<std::string, int>{{"16", 1}, {"5", 1}}));
 }
 
 TEST(Instance, UpdatesWriteThePlaceholdersMemoryWithoutACopy) {

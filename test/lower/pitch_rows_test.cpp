@@ -72,6 +72,39 @@ TEST(PitchRows, what_no_product_touches_has_none) {
             Names{});
 }
 
+// Of a batch of products with rows of n: how far apart the rows are; 0: they have no gaps.
+int64_t row_of(DType t, int64_t n) {
+  const std::string text = fmt::format(
+      "graph @g(%x: input {0}[3,5,7], %w: input {0}[3,7,{1}], %u: input {0}[3,{1},4]) {{\n"
+      "  %y = bmm(%x, %w)\n  %z = relu(%y)\n  %o = bmm(%z, %u)\n  return %o\n}}\n",
+      name_of(t), n);
+  const test::Inputs in = {{"x", test::scattered(t, {3, 5, 7}, 1)},
+                           {"w", test::scattered(t, {3, 7, n}, 2)},
+                           {"u", test::scattered(t, {3, n, 4}, 3)}};
+  for (const int threads : {1, 5})
+    EXPECT_EQ(
+        test::by_cut(text, in, rows_of_16, CompilerChoice::automatic, threads).results.at(0).f,
+        test::by_compiled(text, in).results.at(0).f)
+        << text;
+  const Graph g = decomposed(text);
+  Places places;
+  pitch_rows(g, 16, places);
+  const auto place = places.find(g.find("y").v);
+  if (place == places.end()) return 0;
+  EXPECT_EQ(place->second.layout.strides[0], 5 * place->second.layout.strides[1]);
+  return place->second.layout.strides[1];
+}
+
+TEST(PitchRows, of_all_types_and_lengths) {
+  EXPECT_EQ(row_of(DType::bf16, 127), 0);  // too short: gaps would be a large part
+  EXPECT_EQ(row_of(DType::bf16, 128), 0);  // a multiple
+  EXPECT_EQ(row_of(DType::bf16, 129), 136);
+  EXPECT_EQ(row_of(DType::f16, 135), 136);
+  EXPECT_EQ(row_of(DType::f32, 63), 0);
+  EXPECT_EQ(row_of(DType::f32, 65), 68);
+  EXPECT_EQ(row_of(DType::f64, 33), 34);
+}
+
 TEST(PitchRows, nothing_where_the_target_asks_for_nothing) {
   const Graph g = decomposed(header +
                              "  %y = mm(%x, %w)\n  %z = relu(%y)\n"

@@ -104,6 +104,22 @@ TEST(SortedWrites, several_indices_and_types) {
   }
 }
 
+// As a model has them: rows of sentences; around the number from which on writes are sorted.
+TEST(SortedWrites, indices_of_two_dims) {
+  for (const auto& [a, b] : {std::pair{4, 4}, {1, 17}, {3, 6}, {9, 40}}) {
+    const std::string text = fmt::format(
+        "graph @main(%i: input i32[{0},{1}], %g: input f32[{0},{1},6], %x: input f32[20,6]) {{\n"
+        "  %y = embedding_dense_backward(%g, %i; num_weights=20, padding_idx=-1, "
+        "scale_grad_by_freq=false)\n  %z = index_put(%x, [%i], %g)\n  return %y, %z\n}}\n",
+        a, b);
+    check_sorted(text,
+                 {{"i", ints(DType::i32, {a, b}, indices("mixed", a * b, 20))},
+                  {"g", scattered(DType::f32, {a, b, 6}, 1)},
+                  {"x", scattered(DType::f32, {20, 6}, 2)}},
+                 1e-5);
+  }
+}
+
 TEST(SortedWrites, a_dim_in_the_middle) {
   const int64_t n = 90;
   const std::string text = fmt::format(

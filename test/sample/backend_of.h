@@ -27,6 +27,9 @@ class BackendOf : public Backend {
                           Executor& executor, cache::Store* cache) override {
     return inner_->build(program, code, executor, cache);
   }
+  Result<Target> tuned_target(const std::vector<LibrarySpec>& calls) const override {
+    return inner_->tuned_target(calls);
+  }
   Status check_runs_here() const override { return inner_->check_runs_here(); }
   Result<std::unique_ptr<ArenaMemory>> make_arena(int64_t bytes) const override {
     return inner_->make_arena(bytes);

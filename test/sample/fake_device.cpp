@@ -15,6 +15,7 @@
 #include "backend/make_backend.h"
 #include "base/alignment.h"
 #include "run/queue_graph.h"
+#include "test/sample/backend_of.h"
 
 namespace cleave::test {
 namespace {
@@ -434,32 +435,22 @@ class FakeLibrary final : public LibraryFunction {
   const LibraryFunctionPtr function_;
 };
 
-class FakeBackend final : public Backend {
+class FakeBackend final : public BackendOf {
  public:
   FakeBackend(std::shared_ptr<Backend> cpu, std::shared_ptr<FakeMemory> memory)
-      : Backend(cpu->target()), cpu_(std::move(cpu)), memory_(std::move(memory)) {}
+      : BackendOf(std::move(cpu)), memory_(std::move(memory)) {}
 
-  FuseCosts fuse_costs() const override { return cpu_->fuse_costs(); }
   Result<LibraryFunctionPtr> library(const LibrarySpec& spec) override {
-    CLEAVE_TRY(LibraryFunctionPtr function, cpu_->library(spec));
+    CLEAVE_TRY(LibraryFunctionPtr function, inner().library(spec));
     return LibraryFunctionPtr(std::make_shared<FakeLibrary>(memory_, std::move(function)));
   }
-  Result<std::vector<loop::Kernel>> schedule(
-      const std::vector<loop::Kernel>& kernels) const override {
-    return cpu_->schedule(kernels);
-  }
-  bool interprets() const override { return cpu_->interprets(); }
-  Result<EmittedCode> emit(const LoweredProgram& program,
-                           const schedule::SharedKernels& functions) const override {
-    return cpu_->emit(program, functions);
-  }
   Result<std::string> identity(cache::Store* cache) override {
-    CLEAVE_TRY(const std::string cpu, cpu_->identity(cache));
+    CLEAVE_TRY(const std::string cpu, inner().identity(cache));
     return "fake\n" + cpu;
   }
   Result<BuiltCode> build(const LoweredProgram& program, const EmittedCode& code,
                           Executor& executor, cache::Store* cache) override {
-    CLEAVE_TRY(BuiltCode out, cpu_->build(program, code, executor, cache));
+    CLEAVE_TRY(BuiltCode out, inner().build(program, code, executor, cache));
     for (size_t k = 0; k < out.kernels.size(); ++k) {
       size_t buffers = 0, scalars = 0;
       for (const Thunk& thunk : program.thunks)
@@ -472,7 +463,6 @@ class FakeBackend final : public Backend {
     }
     return out;
   }
-  Status check_runs_here() const override { return cpu_->check_runs_here(); }
   Result<std::unique_ptr<ArenaMemory>> make_arena(int64_t bytes) const override {
     CLEAVE_TRY(DeviceBlock block, DeviceBlock::make(memory_, bytes));
     return std::unique_ptr<ArenaMemory>(std::make_unique<FakeArena>(memory_, std::move(block)));
@@ -481,7 +471,6 @@ class FakeBackend final : public Backend {
   std::shared_ptr<DeviceMemory> device_memory() const override { return memory_; }
 
  private:
-  const std::shared_ptr<Backend> cpu_;
   const std::shared_ptr<FakeMemory> memory_;
 };
 

@@ -115,6 +115,18 @@ TEST(MapThreads, branches_of_selects_are_read_at_once_where_something_else_is_re
   EXPECT_GE(copies(131071), 1);
 }
 
+// What a select doesn't take may lie outside of the buffer: it isn't read ahead.
+TEST(MapThreads, tiles_read_what_each_element_reads) {
+  const std::string text =
+      "kernel %y(%x: f32[4096] read, %y: f32[16384] write) work 16384 {\n"
+      "  for p in 4 parallel {\n    let a = truncdiv(p, 2)\n    let b = p - a*2\n"
+      "    for i in 64 independent {\n      for j in 64 independent {\n"
+      "        %y[(a*64 + i)*128 + b*64 + j] = select(logical_and(lt(a*64 + i, 64), lt(b*64 + j, "
+      "64)), "
+      "%x[(b*64 + j)*64 + a*64 + i], 0.0)\n      }\n    }\n  }\n}\n";
+  EXPECT_EQ(test::wrong(text), "");
+}
+
 TEST(MapThreads, flat_loops_of_all_types) {
   for (const char* type : {"f64", "f32", "bf16", "f16", "i64", "i32", "i16", "i8", "u8", "bool"}) {
     const std::string text = fmt::format(

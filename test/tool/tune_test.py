@@ -25,6 +25,20 @@ class Tune(Case):
             r = cleave(*line, "--target", path)
             self.assertEqual(r.returncode, 0, (line, r.stderr))
 
+    def test_a_graph_s_library_calls(self):
+        g = self.file("mlp.clv", MLP)
+        path = self.path("graph.target")
+        r = cleave("tune", g, "--grad", "-o", path, "--json")
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertEqual(json.loads(r.stdout)["answers"], {})  # a processor's library has one way
+        r = cleave("run", g, "--random", "--target", path)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        named = self.file("named.target", contents(path).decode() + "answer product,of,another 3\n")
+        r = cleave("run", g, "--random", "--target", named)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.refused(cleave("tune", self.path("none.clv")), 1, "none.clv")
+        self.refused(cleave("tune", g, "--device", "cuda:9"), 2, "cleave: not supported: ")
+
     def test_rates_change_plans_not_bits(self):
         slow = self.file("slow.target", "cleave-target 1\nset native\npointwise_gflops 0.01\nmemory_gigabytes 1000\n")
         line = ["train", "--text", self.text, *TINY, "--json", "--steps", "3", "--target"]
