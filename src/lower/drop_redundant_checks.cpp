@@ -11,10 +11,12 @@ namespace cleave {
 namespace {
 
 bool makes_indices(const LoweredProgram& p, const Thunk& thunk) {
-  return std::ranges::any_of(uses_of(p, thunk), [&](const StorageUse& u) {
-    const DType t = p.storages[u.storage].dtype;
-    return u.is_written && (t == DType::i64 || t == DType::i32);
+  bool out = false;
+  each_use(p, thunk, [&](size_t s, bool is_written) {
+    const DType t = p.storages[s].dtype;
+    out |= is_written && (t == DType::i64 || t == DType::i32);
   });
+  return out;
 }
 
 }  // namespace
@@ -43,8 +45,10 @@ void drop_redundant_checks(LoweredProgram& p) {
       if (checks->only_ranges && std::ranges::all_of(checks->needed, is_known))
         thunk.may_fail = false;
     }
-    for (const size_t s : storages_of(thunk))
-      if (known.contains(s) && writes(p, thunk, s)) known.erase(s);
+    if (!known.empty())
+      each_use(p, thunk, [&](size_t s, bool is_written) {
+        if (is_written) known.erase(s);
+      });
     if (checks)
       for (const IndexRange& r : checks->proven) known[call->storages[r.buffer]].push_back(r);
   }

@@ -1,9 +1,11 @@
 #include "lower/fuse_split.h"
 
+#include <unordered_map>
 #include <utility>
 
 #include "lower/fuse_body.h"
 #include "schedule/group_check.h"
+#include "schedule/group_key.h"
 
 namespace cleave {
 namespace {
@@ -22,9 +24,13 @@ class Splitter {
     groups_.all[later].merged_into = group;
   }
 
-  bool is_kernel(int32_t group) const {
+  bool is_kernel(int32_t group) {
     const FuseBody body = body_of(g_, calls_, groups_, group);
-    return !is_worth_fusing(body) || check_group(g_, body.nodes, body.results, cut_).ok();
+    if (!is_worth_fusing(body)) return true;
+    const auto [at, is_new] =
+        checked_.try_emplace(calls_key(g_, body.nodes, body.operands, body.results));
+    if (is_new) at->second = check_group(g_, body.nodes, body.results, cut_).ok();
+    return at->second;
   }
 
  private:
@@ -64,6 +70,7 @@ class Splitter {
   const FoldParts& cut_;
   FuseGroups& groups_;
   std::vector<int32_t> parts_;
+  std::unordered_map<std::string, bool> checked_;  // by calls_key: whether they can be one kernel
 };
 
 }  // namespace

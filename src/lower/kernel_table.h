@@ -30,7 +30,14 @@ class KernelTable {
   // don't count.
   size_t add(loop::Kernel kernel);
 
-  // Null for a new key.
+  // Whether check() holds of the calls with this key (calls_key), which is asked once.
+  template <class Check>
+  bool is_group(const std::string& key, const Check& check) {
+    const auto [at, is_new] = is_group_.try_emplace(key);
+    if (is_new) at->second = check();
+    return at->second;
+  }
+  // By the keys of its calls and its memory; null for a new key.
   const LoweredGroup* find_group(const std::string& key) const;
   const LoweredGroup& add_group(std::string key, LoweredGroup group);
 
@@ -40,6 +47,7 @@ class KernelTable {
   const LowerChoices choices_;
   std::vector<loop::Kernel> kernels_;
   std::unordered_map<std::string, size_t> by_text_;  // without names
+  std::unordered_map<std::string, bool> is_group_;
   std::unordered_map<std::string, LoweredGroup> groups_;
 };
 

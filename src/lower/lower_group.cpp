@@ -58,7 +58,15 @@ void add_call(Lowering& l, const Group& group, const LoweredGroup& lowered,
   l.program.thunks.push_back({group.name, std::move(call), lowered.may_fail});
 }
 
-void lower(Lowering& l, const Group& group) {
+std::string key_of(const Group& group) {
+  std::vector<ValueId> operands, results;
+  for (const auto& [v, at] : group.operands) operands.push_back(v);
+  for (const auto& [inside, v] : group.results) results.push_back(inside);
+  return calls_key(group.graph, group.nodes, operands, results);
+}
+
+// `key`: of its calls.
+void lower(Lowering& l, const Group& group, std::string key) {
   KernelThunk thunk;
   thunk.kernel.name = group.name;
   std::vector<std::pair<ValueId, Bound>> operands;
@@ -79,7 +87,7 @@ void lower(Lowering& l, const Group& group) {
     const MemRef at{add_storage(l.program, name, dtype, elements), Layout::contiguous({elements})};
     return thunk.bind(l.program, at, dtype, Access::write);
   };
-  std::string key = group_key(group.graph, group.nodes, operands, results, thunk.kernel);
+  key += memory_key(operands, results, thunk.kernel);
   const LoweredGroup* lowered = l.kernels.find_group(key);
   if (lowered)
     for (const auto& [dtype, elements] : lowered->partials)
@@ -130,7 +138,7 @@ void lower_call(Lowering& l, NodeId n) {
   for (uint32_t k = 0; k < node.output_count; ++k)
     if (!op.out_type(static_cast<int>(k)).is_none && l.values.is_wanted(node.out(k)))
       group.results.emplace_back(node.out(k), node.out(k));
-  if (!group.results.empty()) lower(l, group);
+  if (!group.results.empty()) lower(l, group, key_of(group));
 }
 
 Status lower_group(Lowering& l, NodeId fused) {
@@ -147,16 +155,20 @@ Status lower_group(Lowering& l, NodeId fused) {
   if (results.empty()) return {};
   group.nodes = needed_nodes(body, results);
   const MemRefs operands = list_memory(l, op);
-  if (!are_made_apart(body, results) ||
-      !check_group(body, group.nodes, results, l.kernels.cut()).ok()) {
+  size_t next = 0;
+  for (const Placeholder& p : body.placeholders())
+    if (p.role != Role::symint) group.operands.emplace_back(p.value, operands[next++]);
+  std::string key = key_of(group);
+  const auto check = [&] {
+    return are_made_apart(body, results) &&
+           check_group(body, group.nodes, results, l.kernels.cut()).ok();
+  };
+  if (!l.kernels.is_group(key, check)) {
     CLEAVE_TRY(const MemRefs made, inline_subgraph(l, body, operands));
     for (uint32_t k = 0; k < node.output_count; ++k) l.values.put(node.out(k), made[k]);
     return {};
   }
-  size_t next = 0;
-  for (const Placeholder& p : body.placeholders())
-    if (p.role != Role::symint) group.operands.emplace_back(p.value, operands[next++]);
-  lower(l, group);
+  lower(l, group, std::move(key));
   return {};
 }
 

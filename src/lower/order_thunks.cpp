@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "lower/plan_memory.h"
 #include "lower/thunk_uses.h"
@@ -30,7 +31,7 @@ class ThunkTasks {
     begin_.push_back(p.thunks.size());
     for (TaskId t = 0; t + 1 < begin_.size(); ++t)
       for (size_t i = begin_[t]; i < begin_[t + 1]; ++i)
-        for (const size_t s : storages_of(p.thunks[i])) storages_[s].see(t, i);
+        each_touched(p.thunks[i], [&](size_t s) { storages_[s].see(t, i); });
     for (const size_t s : p.returns) storages_[s].is_returned = true;
     for (TaskId t = 0; t + 1 < begin_.size(); ++t) add(t);
   }
@@ -61,18 +62,15 @@ class ThunkTasks {
   struct TouchedStorage {
     std::optional<TaskId> first;
     TaskId last = 0;
-    size_t first_thunk = 0, last_thunk = 0;
-    bool is_returned = false;
+    size_t last_thunk = 0;
+    bool is_returned = false, is_counted = false;
     size_t value = 0;  // of the first task
     // Of the tasks that were added: the last one that writes it, and who read it since.
     std::optional<TaskId> writer;
     std::vector<TaskId> readers;
 
     void see(TaskId t, size_t thunk) {
-      if (!first) {
-        first = t;
-        first_thunk = thunk;
-      }
+      if (!first) first = t;
       last = t;
       last_thunk = thunk;
     }
@@ -88,12 +86,12 @@ class ThunkTasks {
     for (size_t i = begin_[t]; i < begin_[t + 1]; ++i) {
       may_fail = may_fail || p_.thunks[i].may_fail;
       calls_host = calls_host || std::holds_alternative<ForeignCall>(p_.thunks[i].work);
-      for (const StorageUse& use : uses_of(p_, p_.thunks[i])) {
-        const bool in_arena = p_.storages[use.storage].placeholder < 0;
-        writes_placeholder = writes_placeholder || (use.is_written && !in_arena);
-        if (in_arena) put_into_memory(t, use.storage);
-        keep_order(t, storages_[use.storage], use.is_written);
-      }
+      each_use(p_, p_.thunks[i], [&](size_t s, bool is_written) {
+        const bool in_arena = p_.storages[s].placeholder < 0;
+        writes_placeholder = writes_placeholder || (is_written && !in_arena);
+        if (in_arena) put_into_memory(t, s);
+        keep_order(t, storages_[s], is_written);
+      });
     }
     tasks_[t].workspace = own_bytes(t);
     if (calls_host) {
@@ -129,21 +127,19 @@ class ThunkTasks {
   }
 
   // The most bytes at one thunk of the task that no other task touches.
-  int64_t own_bytes(TaskId t) const {
-    int64_t most = 0;
+  int64_t own_bytes(TaskId t) {
+    int64_t alive = 0, most = 0;
+    std::vector<int64_t> dies(begin_[t + 1] - begin_[t]);  // after each thunk
     for (size_t i = begin_[t]; i < begin_[t + 1]; ++i) {
-      int64_t alive = 0;
-      std::vector<size_t> seen;
-      for (size_t k = begin_[t]; k < begin_[t + 1]; ++k)
-        for (const size_t s : storages_of(p_.thunks[k])) {
-          const TouchedStorage& storage = storages_[s];
-          if (p_.storages[s].placeholder >= 0 || !storage.is_own() || storage.first_thunk > i ||
-              storage.last_thunk < i || std::ranges::find(seen, s) != seen.end())
-            continue;
-          seen.push_back(s);
-          alive += rounded(p_.storages[s].bytes);
-        }
+      each_touched(p_.thunks[i], [&](size_t s) {
+        TouchedStorage& storage = storages_[s];
+        if (p_.storages[s].placeholder >= 0 || !storage.is_own()) return;
+        if (std::exchange(storage.is_counted, true)) return;
+        alive += rounded(p_.storages[s].bytes);
+        dies[storage.last_thunk - begin_[t]] += rounded(p_.storages[s].bytes);
+      });
       most = std::max(most, alive);
+      alive -= dies[i - begin_[t]];
     }
     return most;
   }

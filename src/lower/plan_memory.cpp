@@ -12,11 +12,11 @@ namespace {
 void find_lifetimes(LoweredProgram& p) {
   for (Storage& s : p.storages) s.first = s.last = -1;
   for (size_t i = 0; i < p.thunks.size(); ++i)
-    for (size_t s : storages_of(p.thunks[i])) {
+    each_touched(p.thunks[i], [&](size_t s) {
       Storage& storage = p.storages[s];
       if (storage.first < 0) storage.first = static_cast<int64_t>(i);
       storage.last = static_cast<int64_t>(i);
-    }
+    });
   // Inner loops end before the loops around them.
   for (const ThunkLoop& loop : loops_of(p))
     for (Storage& s : p.storages) {

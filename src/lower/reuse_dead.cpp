@@ -13,10 +13,10 @@ class Reuse {
       : p_(p), place_(p.storages.size()), first_(p.storages.size(), -1), last_(first_) {
     for (size_t s = 0; s < place_.size(); ++s) place_[s] = s;
     for (size_t i = 0; i < p.thunks.size(); ++i)
-      for (const size_t s : storages_of(p.thunks[i])) {
+      each_touched(p.thunks[i], [&](size_t s) {
         if (first_[s] < 0) first_[s] = static_cast<int64_t>(i);
         last_[s] = static_cast<int64_t>(i);
-      }
+      });
     for (const size_t s : p.returns) last_[s] = static_cast<int64_t>(p.thunks.size());
   }
 

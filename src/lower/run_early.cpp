@@ -21,10 +21,10 @@ class Mover {
  public:
   explicit Mover(const LoweredProgram& p) : p_(p), uses_(p.storages.size()) {
     for (size_t i = 0; i < p.thunks.size(); ++i)
-      for (const size_t s : storages_of(p.thunks[i])) {
+      each_touched(p.thunks[i], [&](size_t s) {
         if (uses_[s].first < 0) uses_[s].first = static_cast<int64_t>(i);
         uses_[s].last = static_cast<int64_t>(i);
-      }
+      });
     for (const size_t s : p.returns) uses_[s].last = static_cast<int64_t>(p.thunks.size());
   }
 

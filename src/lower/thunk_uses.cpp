@@ -3,27 +3,10 @@
 #include <algorithm>
 
 namespace cleave {
-namespace {
-
-// Which buffers a kernel writes.
-auto writes_of(const LoweredProgram& program) {
-  return [&program](const KernelCall& call, size_t b) {
-    return program.kernels[call.kernel].buffers[b].access != loop::Access::read;
-  };
-}
-
-}  // namespace
-
-std::vector<StorageUse> uses_of(const LoweredProgram& program, const Thunk& thunk) {
-  std::vector<StorageUse> out;
-  each_storage(thunk, writes_of(program), [&](size_t s, bool w) { out.push_back({s, w}); });
-  return out;
-}
 
 bool writes(const LoweredProgram& program, const Thunk& thunk, size_t storage) {
   bool out = false;
-  each_storage(thunk, writes_of(program),
-               [&](size_t s, bool written) { out |= written && s == storage; });
+  each_use(program, thunk, [&](size_t s, bool written) { out |= written && s == storage; });
   return out;
 }
 

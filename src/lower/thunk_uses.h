@@ -7,12 +7,15 @@
 
 namespace cleave {
 
-struct StorageUse {
-  size_t storage = 0;
-  bool is_written = false;
-};
-// Every storage that a thunk reads or writes; may repeat.
-std::vector<StorageUse> uses_of(const LoweredProgram& program, const Thunk& thunk);
+// Calls f(storage, whether it is written) for every storage that a thunk reads or writes, for some
+// several times.
+template <class F>
+void each_use(const LoweredProgram& program, const Thunk& thunk, const F& f) {
+  const auto writes = [&](const KernelCall& call, size_t b) {
+    return program.kernels[call.kernel].buffers[b].access != loop::Access::read;
+  };
+  each_storage(thunk, writes, f);
+}
 bool writes(const LoweredProgram& program, const Thunk& thunk, size_t storage);
 // Replaces the storages that the thunk touches.
 void rename_storages(Thunk& thunk, const std::function<size_t(size_t)>& renamed);

@@ -48,8 +48,9 @@ void update_in_place(LoweredProgram& p, BehindFailure behind) {
   std::vector<std::vector<size_t>> touched(p.storages.size());  // thunks by storage
   for (size_t i = 0; i < p.thunks.size(); ++i) {
     if (p.thunks[i].may_fail) last_failure = static_cast<int64_t>(i);
-    for (size_t s : storages_of(p.thunks[i]))
+    each_touched(p.thunks[i], [&](size_t s) {
       if (touched[s].empty() || touched[s].back() != i) touched[s].push_back(i);
+    });
   }
   std::vector<bool> returned(p.storages.size()), renamed(p.storages.size()),
       dropped(p.thunks.size()), repeated(p.thunks.size());

@@ -4,8 +4,7 @@ namespace cleave {
 
 std::vector<size_t> storages_of(const Thunk& thunk) {
   std::vector<size_t> out;
-  const auto any = [](const KernelCall&, size_t) { return false; };
-  each_storage(thunk, any, [&](size_t s, bool) { out.push_back(s); });
+  each_touched(thunk, [&](size_t s) { out.push_back(s); });
   return out;
 }
 

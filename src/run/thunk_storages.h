@@ -22,6 +22,12 @@ void each_storage(ThunkType& thunk, const Writes& writes, const F& f) {
   }
 }
 
+// Calls f(storage) for each storage that the thunk touches, for some several times.
+template <class F>
+void each_touched(const Thunk& thunk, const F& f) {
+  each_storage(
+      thunk, [](const KernelCall&, size_t) { return false; }, [&](size_t s, bool) { f(s); });
+}
 std::vector<size_t> storages_of(const Thunk& thunk);  // may repeat
 
 // kernel, product, attention, convolution, sort, foreign, jump

@@ -56,7 +56,7 @@ TEST(Library, ATermTimesZeroIsNotRead) {
   ASSERT_TRUE(call);
   EXPECT_EQ(operand(*call, GemmOperand::c_in), nullptr);
   EXPECT_EQ(std::get<GemmSpec>(call->spec).beta, 1);
-  EXPECT_EQ(uses_of(p, p.thunks[0]).size(), 3u);
+  EXPECT_EQ(storages_of(p.thunks[0]).size(), 3u);
 }
 
 const std::string convolution =

@@ -167,6 +167,17 @@ std::string random_body(std::mt19937& rng, const Names& parameters) {
   return body + (results.empty() ? "%v0\n" : "\n");
 }
 
+struct StorageUse {
+  size_t storage = 0;
+  bool is_written = false;
+};
+
+std::vector<StorageUse> uses_of(const LoweredProgram& p, const Thunk& thunk) {
+  std::vector<StorageUse> out;
+  each_use(p, thunk, [&](size_t s, bool is_written) { out.push_back({s, is_written}); });
+  return out;
+}
+
 // Checks by pairs of thunks, unlike the code, which remembers the last writer and reader.
 void expect_kept(const Ordered& o) {
   std::map<std::string, size_t> at;
