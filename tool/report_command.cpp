@@ -177,7 +177,7 @@ class Reporter {
     const auto planner = std::make_shared<StagePlanner>(ops_, options);
     CLEAVE_TRY(BudgetFamily family,
                BudgetFamily::make(g, planner, kind == ProgramKind::step ? 1 : 0));
-    CLEAVE_TRY(const std::vector<BudgetFamily::Trade> trades, family.trades());
+    CLEAVE_TRY(const std::vector<BudgetFamily::Trade> trades, family.trades(options.offload));
     CLEAVE_TRY(peak_without_budget_, family.peak_without_budget());
     for (const BudgetFamily::Trade& t : trades)
       data_.program_trades.push_back({t.peak_bytes, t.recompute_ns});

@@ -32,6 +32,7 @@ Json to_json(const Target& target) {
   for (const auto& [call, answer] : target.answers) answers[call] = answer;
   return {{"target", target.text()},
           {"product_gflops", r.product_gflops},
+          {"half_product_gflops", r.half_product_gflops},
           {"pointwise_gflops", r.pointwise_gflops},
           {"memory_gigabytes", r.memory_gigabytes},
           {"cache_gigabytes", r.cache_gigabytes},

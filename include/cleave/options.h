@@ -75,6 +75,10 @@ struct CompileOptions {
   // longest time is dropped, and made again when it is needed. Error (user): below 1.
   int64_t kept_sizes = 32;
   OtherSizes other_sizes = OtherSizes::refuse;
+  // Where a memory_budget is given and the device's memory isn't the host's: values may lie in the
+  // host's memory while nothing touches them, copied beside the calls, where that is cheaper than
+  // computing them again. The bits of results don't depend on it.
+  bool offload = true;
   // What prevents it is said once, `skipping cudagraphs due to REASON`, and counted
   // (Report::counters). The bits of results don't depend on it.
   CudaGraphs cudagraphs = CudaGraphs::automatic;

@@ -102,6 +102,7 @@ struct Report {
   // What happened how often, by name.
   //   of the compilation   passes       matches of all passes
   //                        cache        units of code that came from the cache
+  //                        offloaded_bytes  that each run copies to the host's memory, and back
   //   of this instance     copies       inputs that were copied before a run, since they lay in
   //                                     memory that the run writes
   //                        stride_copies  inputs that were copied because of their strides

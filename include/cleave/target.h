@@ -46,12 +46,15 @@ enum class InstructionSet : uint8_t {
 // All cores together. Defaults: a core of 2021 with AVX2, its share of DRAM; meaningful as ratios.
 // Those of GPUs are an H200's, without tf32.
 struct MachineRates {
-  double product_gflops = 90;    // f32: products, convolution, attention
-  double pointwise_gflops = 20;  // generated kernels
-  double memory_gigabytes = 12;  // a second, read and written, from beyond the caches
-  double cache_gigabytes = 164;  // a second, read and written, from the second-level caches
-  double call_ns = 400;          // overhead before a kernel starts
-  double cache_bytes = 1 << 20;  // a core's second-level cache
+  double product_gflops = 90;       // f32: products, convolution, attention
+  double half_product_gflops = 90;  // bf16 and f16: the same
+  double pointwise_gflops = 20;     // generated kernels
+  double memory_gigabytes = 12;     // a second, read and written, from beyond the caches
+  double cache_gigabytes = 164;     // a second, read and written, from the second-level caches
+  double call_ns = 400;             // overhead before a kernel starts
+  double cache_bytes = 1 << 20;     // a core's second-level cache
+  // A second, each way between the device's memory and the host's; 0: they are the same.
+  double host_gigabytes = 0;
 
   bool operator==(const MachineRates&) const = default;
 };

@@ -225,7 +225,8 @@ CLEAVE_API TrainStep train_step(const nn::Module& model, const TracedFunction& l
 // A program that a memory budget may choose.
 struct MemoryTrade {
   int64_t peak_bytes = 0;
-  int64_t recompute_ns = 0;  // by the cost table
+  int64_t recompute_ns = 0;     // by the cost table
+  int64_t offloaded_bytes = 0;  // that a step copies to the host's memory, and back
 };
 // Returns all of them for a training step, by falling peak and rising time; the first recomputes
 // nothing. Compiles nothing, and creates no state. Sizes that vary are taken at their largest.

@@ -43,6 +43,7 @@ std::string without_suffix(const std::string& path) {
 StageOptions complete(StageOptions options) {
   options.cache.reset();
   options.cache_dir.clear();
+  options.offload = false;  // such a program has no memory beside its arena
   if (options.compiler == CompilerChoice::none) options.compiler = CompilerChoice::automatic;
   return options;
 }

@@ -29,11 +29,13 @@ constexpr std::array architectures = {
 
 // An H200: products of f32 without tf32, copies of HBM3e, its 50 MB of cache.
 constexpr MachineRates h200 = {.product_gflops = 50'000,
+                               .half_product_gflops = 600'000,
                                .pointwise_gflops = 30'000,
                                .memory_gigabytes = 4300,
                                .cache_gigabytes = 10'000,
                                .call_ns = 2500,
-                               .cache_bytes = 50 << 20};
+                               .cache_bytes = 50 << 20,
+                               .host_gigabytes = 50};
 
 bool is_known(int arch) {
   return std::ranges::find(architectures, arch, &Architecture::number) != architectures.end();

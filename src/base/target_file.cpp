@@ -25,11 +25,13 @@ struct Field {
   double MachineRates::* rate;
 };
 constexpr std::array fields = {Field{"product_gflops", &MachineRates::product_gflops},
+                               Field{"half_product_gflops", &MachineRates::half_product_gflops},
                                Field{"pointwise_gflops", &MachineRates::pointwise_gflops},
                                Field{"memory_gigabytes", &MachineRates::memory_gigabytes},
                                Field{"cache_gigabytes", &MachineRates::cache_gigabytes},
                                Field{"call_ns", &MachineRates::call_ns},
-                               Field{"cache_bytes", &MachineRates::cache_bytes}};
+                               Field{"cache_bytes", &MachineRates::cache_bytes},
+                               Field{"host_gigabytes", &MachineRates::host_gigabytes}};
 
 std::string_view trimmed(std::string_view s) {
   constexpr std::string_view blank = " \t\r";
@@ -146,7 +148,9 @@ Result<Target> parse_target_file(std::string_view text) {
 
 std::string print_target_file(const Target& target) {
   std::string out = fmt::format("{}\nset {}\n", version, target.text());
-  for (const Field& f : fields) out += fmt::format("{} {}\n", f.name, target.rates.*f.rate);
+  for (const Field& f : fields)
+    if (const double rate = target.rates.*f.rate; rate > 0)
+      out += fmt::format("{} {}\n", f.name, rate);
   for (const auto& [call, answer] : target.answers)
     out += fmt::format("answer {} {}\n", call, answer);
   return out;

@@ -3,6 +3,7 @@
 #include "lower/add_workspace.h"
 #include "lower/drop_redundant_checks.h"
 #include "lower/lower_graph.h"
+#include "lower/offload.h"
 #include "lower/plan_memory.h"
 #include "lower/save_memory.h"
 #include "lower/update_in_place.h"
@@ -30,6 +31,12 @@ Result<LoweredProgram> lay_in_place(LoweredProgram program, const Backend& backe
   update_in_place(program, backend.device().is_cpu() ? BehindFailure::nothing_runs
                                                      : BehindFailure::library_calls_run);
   if (save == Save::memory) CLEAVE_CHECK(save_memory(program));
+  return program;
+}
+
+Result<LoweredProgram> bring_within(LoweredProgram program, int64_t room, const Backend& backend) {
+  if (!offload(program, room, backend.rates()))
+    return bug("offloading doesn't bring the program within {} B", room);
   return program;
 }
 

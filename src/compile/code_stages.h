@@ -16,6 +16,9 @@ enum class Save { nothing, memory };
 // Drops redundant checks, writes updates in place, and saves memory (save_memory.h).
 Result<LoweredProgram> lay_in_place(LoweredProgram program, const Backend& backend,
                                     Save save = Save::memory);
+// Brings the arena within `room` bytes by values that lie in the host's memory for a while
+// (offload.h). Error (bug): it can't be; the remat stage has found that it can.
+Result<LoweredProgram> bring_within(LoweredProgram program, int64_t room, const Backend& backend);
 // Replaces the kernels by scheduled ones, which are verified, and appends the numbers that a shared
 // kernel takes to the scalars of its calls. Functions are the pool's, if it isn't null.
 Result<ScheduledProgram> schedule_kernels(LoweredProgram program, const Backend& backend,

@@ -105,9 +105,11 @@ Staged tags_stage(Graph graph, size_t forward_results) {
 // With a budget the result is a fused graph.
 Staged remat_stage(Graph graph, const std::shared_ptr<ProgramPlanner>& planner,
                    const RematRequest& request) {
-  CLEAVE_TRY(const int64_t ns, rematerialize(graph, planner, request));
-  return StagedGraph{
-      .graph = std::move(graph), .is_another = request.budget.given(), .recompute_ns = ns};
+  CLEAVE_TRY(const Rematerialized done, rematerialize(graph, planner, request));
+  return StagedGraph{.graph = std::move(graph),
+                     .is_another = request.budget.given(),
+                     .recompute_ns = done.recompute_ns,
+                     .arena_room = done.arena_room};
 }
 
 Staged fuse_stage(Graph graph, const OpRegistry& ops, const FuseCosts& costs) {
@@ -162,7 +164,8 @@ const std::vector<GraphStage>& graph_stages() {
          const StageOptions& o = in.options;
          if (is_partitioned(o)) return unchanged(std::move(g));
          const auto planner = std::make_shared<StagePlanner>(in.ops, in.backend, o.fuse, o.device);
-         return remat_stage(std::move(g), planner, {o.memory_budget, o.forward_results, o.family});
+         return remat_stage(std::move(g), planner,
+                            {o.memory_budget, o.forward_results, o.family, o.offload});
        }},
       {Stage::fuse,
        [](Graph g, In in) {

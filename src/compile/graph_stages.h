@@ -16,6 +16,8 @@ struct StagedGraph {
   std::vector<CompilePass> passes = {};  // those that ran
   int64_t recompute_ns = 0;              // time of the recomputed calls
   std::optional<Graph> frozen = {};      // what is computed once
+  // Bytes that its arena takes once values are offloaded (lower/offload.h); nullopt: none are.
+  std::optional<int64_t> arena_room = {};
 };
 
 struct StageInputs {

@@ -64,6 +64,9 @@ constexpr OptionRow rows[] = {
     row<&CompileOptions::other_sizes>(
         "other_sizes", "grow",
         "what a run does with other sizes than the numbers it was compiled for"),
+    row<&CompileOptions::offload>(
+        "offload", "false",
+        "whether values may lie in the host's memory for a while to meet a memory_budget"),
     row<&CompileOptions::cudagraphs>(
         "cudagraphs", "off", "whether the calls of a run on a GPU are started as one CUDA graph"),
     set_in_cpp<&CompileOptions::cache>("cache", "Cache::memory()",

@@ -5,6 +5,7 @@
 #include "compile/stages.h"
 #include "ir/result_strides.h"
 #include "lower/fuse.h"
+#include "lower/offload.h"
 #include "lower/plan_memory.h"
 
 namespace cleave {
@@ -40,6 +41,18 @@ Result<ProgramBytes> StagePlanner::bytes(const Graph& graph, const Wanted& wante
   out.arena = plan.arena_bytes;
   out.is_exact = true;
   return out;
+}
+
+Result<std::optional<ProgramPlanner::Offloaded>> StagePlanner::offloaded(const Graph& graph,
+                                                                         int64_t room) {
+  if (backend_->rates().host_gigabytes <= 0) return std::optional<Offloaded>();
+  CLEAVE_TRY(MeasuredProgram measured, measure_program(graph, *backend_));
+  const int64_t placeholders = measured.bound.placeholders;
+  if (!offload(measured.lowered, room - placeholders, backend_->rates()))
+    return std::optional<Offloaded>();
+  CLEAVE_TRY(const PlannedProgram plan, plan_memory(std::move(measured.lowered)));
+  return std::optional<Offloaded>(
+      {{placeholders, plan.arena_bytes, true}, copied_out(plan.lowered)});
 }
 
 }  // namespace cleave

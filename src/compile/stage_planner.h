@@ -21,6 +21,7 @@ class StagePlanner : public ProgramPlanner {
   Status prepare_cut(Graph& graph) override;
   Result<ProgramCalls> calls(const Graph& graph) override;
   Result<ProgramBytes> bytes(const Graph& graph, const Wanted& wanted) override;
+  Result<std::optional<Offloaded>> offloaded(const Graph& graph, int64_t room) override;
 
  private:
   const OpRegistry& ops_;

@@ -16,6 +16,7 @@
 #include "compile/target_warnings.h"
 #include "ir/result_strides.h"
 #include "ir/text.h"
+#include "lower/offload.h"
 #include "lower/traffic.h"
 
 namespace cleave {
@@ -28,16 +29,23 @@ constexpr std::array<std::string_view, 22> names = {  // in the order of Stage
     "schedule",  "emit",      "plan_memory", "build"};
 static_assert(names.size() == static_cast<size_t>(Stage::build) + 1);
 
+// What stages leave beside the graph.
+struct Aside {
+  Graph frozen = Graph("frozen");          // what the stage freeze takes out
+  std::optional<int64_t> arena_room = {};  // that remat has left to offloading
+};
+
 // Runs a stage and verifies its result.
 Status run_one(const GraphStage& stage, Graph& graph, const StageInputs& in,
-               const ResultStrides& strides, Report& report, StageRunner& runner, Graph* frozen) {
+               const ResultStrides& strides, Report& report, StageRunner& runner, Aside* aside) {
   const int64_t edits = graph.edits();
   CLEAVE_TRY(StagedGraph out, stage.run(std::move(graph), in));
   graph = std::move(out.graph);
   if (out.is_another) runner.made_another_graph();
   std::ranges::move(out.passes, std::back_inserter(report.passes));
   report.recompute_ns += out.recompute_ns;
-  if (out.frozen && frozen != nullptr) *frozen = *std::move(out.frozen);
+  if (out.frozen && aside != nullptr) aside->frozen = *std::move(out.frozen);
+  if (out.arena_room && aside != nullptr) aside->arena_room = out.arena_room;
   if (!out.is_another && graph.edits() == edits) return {};
   // A joint graph returns gradients too, so the strides of the forward results don't apply to it.
   if (stage.stage > Stage::grad) CLEAVE_CHECK(strides.restore(graph, in.ops));
@@ -46,34 +54,39 @@ Status run_one(const GraphStage& stage, Graph& graph, const StageInputs& in,
   return {};
 }
 
-// `frozen`, if it isn't null, gets what the stage freeze takes out.
 Status run_part(Stage first, Stage last, Graph& graph, const StageInputs& in, Report& report,
-                StageRunner& runner, Graph* frozen = nullptr) {
+                StageRunner& runner, Aside* aside = nullptr) {
   std::optional<ResultStrides> strides(graph);
   for (const GraphStage& stage : graph_stages()) {
     if (stage.stage < first || stage.stage > last) continue;
     if (stage.stage == Stage::verify) strides.emplace(graph);
     CLEAVE_CHECK(runner(stage.stage, graph, [&] {
-      return run_one(stage, graph, in, *strides, report, runner, frozen);
+      return run_one(stage, graph, in, *strides, report, runner, aside);
     }));
   }
   return {};
 }
 
 // The stages from lower to in_place.
-Result<LoweredProgram> make_kernels(const Graph& graph, Backend& backend, StageRunner& run) {
+Result<LoweredProgram> make_kernels(const Graph& graph, std::optional<int64_t> arena_room,
+                                    Backend& backend, StageRunner& run) {
   const LowerChoices choices = backend.fuse_costs();
   CLEAVE_TRY(LoweredProgram lowered,
              run(Stage::lower, graph, [&] { return lower(graph, choices); }));
   CLEAVE_TRY(LoweredProgram linked, run(Stage::products, lowered,
                                         [&] { return link_library(std::move(lowered), backend); }));
-  return run(Stage::in_place, linked, [&] { return lay_in_place(std::move(linked), backend); });
+  return run(Stage::in_place, linked, [&]() -> Result<LoweredProgram> {
+    CLEAVE_TRY(LoweredProgram laid, lay_in_place(std::move(linked), backend));
+    return arena_room ? bring_within(std::move(laid), *arena_room, backend)
+                      : Result<LoweredProgram>(std::move(laid));
+  });
 }
 
 // The stages from lower to plan_memory. The report gets the kernels, which end with `build`.
-Result<PlacedProgram> make_code(const Graph& graph, Backend& backend, CodePool* pool,
-                                Report& report, StageRunner& run) {
-  CLEAVE_TRY(LoweredProgram laid, make_kernels(graph, backend, run));
+Result<PlacedProgram> make_code(const Graph& graph, std::optional<int64_t> arena_room,
+                                Backend& backend, CodePool* pool, Report& report,
+                                StageRunner& run) {
+  CLEAVE_TRY(LoweredProgram laid, make_kernels(graph, arena_room, backend, run));
   CLEAVE_TRY(ScheduledProgram scheduled, run(Stage::schedule, laid, [&] {
                return schedule_kernels(std::move(laid), backend, pool);
              }));
@@ -134,9 +147,12 @@ Result<WrittenProgram> write_anew(Graph& graph, const StageInputs& in, Report& r
   WrittenProgram out;
   const bool freezes = in.options.freeze && !in.options.is_frozen_part;
   const Graph given = freezes ? graph : Graph("none");
-  CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, run, &out.frozen));
+  Aside aside;
+  CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, run, &aside));
+  out.frozen = std::move(aside.frozen);
   if (freezes) report.frozen = frozen_report(given, graph, out.frozen);
-  CLEAVE_TRY(out.placed, make_code(graph, *in.backend, in.options.pool.get(), report, run));
+  CLEAVE_TRY(out.placed,
+             make_code(graph, aside.arena_room, *in.backend, in.options.pool.get(), report, run));
   return out;
 }
 
@@ -208,9 +224,9 @@ Result<std::vector<loop::Kernel>> scheduled_kernels(Graph graph, const OpRegistr
   Report report;
   const StageInputs in{ops, options, backend};
   StageRunner run(options, graph, report);
-  Graph frozen("frozen");
-  CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, run, &frozen));
-  CLEAVE_TRY(LoweredProgram laid, make_kernels(graph, *backend, run));
+  Aside aside;
+  CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, run, &aside));
+  CLEAVE_TRY(LoweredProgram laid, make_kernels(graph, aside.arena_room, *backend, run));
   return backend->schedule(laid.kernels);
 }
 
@@ -235,8 +251,12 @@ Result<BuiltProgram> build_program(Graph graph, const OpRegistry& ops, const Sta
   count_passes(report.passes, report);
   if (built->code.cached_units > 0) report.counters["cache"] = built->code.cached_units;
   const LoweredProgram& lowered = built->lowered();
-  report.kernels = std::ranges::count_if(
-      lowered.thunks, [](const Thunk& s) { return !std::holds_alternative<JumpCall>(s.work); });
+  report.kernels = std::ranges::count_if(lowered.thunks, [](const Thunk& s) {
+    return !std::holds_alternative<JumpCall>(s.work) &&
+           !std::holds_alternative<TransferCall>(s.work);
+  });
+  if (const int64_t bytes = copied_out(lowered); bytes > 0)
+    report.counters["offloaded_bytes"] = bytes;
   report.arena_bytes = built->planned.arena_bytes;
   report.placeholder_bytes = built->planned.bound.placeholders;
   report.planned_peak_bytes = built->planned.peak_bytes();

@@ -5,6 +5,16 @@
 
 namespace cleave {
 
+namespace {
+
+bool reads_half(const Graph& g, NodeId n) {
+  return std::ranges::any_of(g.node(n).inputs, [&](ValueId v) {
+    return v.valid() && (g.type(v).dtype == DType::bf16 || g.type(v).dtype == DType::f16);
+  });
+}
+
+}  // namespace
+
 int64_t call_ns(const Graph& g, NodeId n, const MachineRates& rates) {
   const Node& node = g.node(n);
   if (has(node.op->traits, Trait::view)) return 0;
@@ -12,7 +22,9 @@ int64_t call_ns(const Graph& g, NodeId n, const MachineRates& rates) {
   if (node.op->cost.present()) {
     const Cost cost = (*node.op->cost)(g.view(n));
     const bool product = has(node.op->traits, Trait::compute_intensive);
-    const double gflops = product ? rates.product_gflops : rates.pointwise_gflops;
+    const double gflops = !product           ? rates.pointwise_gflops
+                          : reads_half(g, n) ? rates.half_product_gflops
+                                             : rates.product_gflops;
     ns = std::max(static_cast<double>(cost.flops) / gflops,
                   static_cast<double>(cost.bytes) / rates.memory_gigabytes);
   }

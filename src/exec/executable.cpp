@@ -58,6 +58,7 @@ class RunningInstance final : public Instance {
       CLEAVE_CHECK(check_room(built));
       CLEAVE_TRY(arena, built.backend->make_arena(built.planned.arena_bytes));
     }
+    CLEAVE_CHECK(arena->reserve_host(host_bytes(built.lowered())));
     return std::unique_ptr<Instance>(
         new RunningInstance(std::move(program), std::move(executor), std::move(arena)));
   }

@@ -88,6 +88,8 @@ Result<MachineRates> measure_rates(const OpRegistry& ops, const Target& target,
   const int64_t elements = executor->threads() * cache / 16;
   MachineRates out;
   out.product_gflops = runtime::product_flops_per_us(*executor, DType::f32, target) / 1e3;
+  out.half_product_gflops = runtime::product_flops_per_us(*executor, DType::bf16, target) / 1e3;
+  if (out.half_product_gflops == 0) out.half_product_gflops = out.product_gflops;
   out.memory_gigabytes = runtime::copy_bytes_per_us(*executor) / 1e3;
   CLEAVE_TRY(const double chain_ns, meter.ns(chain_of(elements, chain), true));
   out.pointwise_gflops = static_cast<double>(elements) * chain / chain_ns;
@@ -97,8 +99,8 @@ Result<MachineRates> measure_rates(const OpRegistry& ops, const Target& target,
   out.cache_gigabytes =
       static_cast<double>(elements) * 4 * calls / std::max(whole_ns - half_ns, 1.0);
   out.call_ns = std::max((2 * half_ns - whole_ns) / calls, min_call_ns);
-  for (double* rate : {&out.product_gflops, &out.memory_gigabytes, &out.pointwise_gflops,
-                       &out.cache_gigabytes, &out.call_ns})
+  for (double* rate : {&out.product_gflops, &out.half_product_gflops, &out.memory_gigabytes,
+                       &out.pointwise_gflops, &out.cache_gigabytes, &out.call_ns})
     *rate = three_digits(*rate);
   out.cache_bytes = static_cast<double>(cache);
   return out;

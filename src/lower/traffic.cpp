@@ -128,6 +128,10 @@ KernelTraffic traffic_of(const LoweredProgram& program, const Thunk& thunk) {
     count_call(program, *l, out);
   } else if (auto* f = std::get_if<ForeignCall>(&thunk.work)) {
     count_call(program, *f, out);
+  } else if (auto* t = std::get_if<TransferCall>(&thunk.work)) {
+    const int64_t bytes = program.storages[t->storage].bytes;
+    if (t->step == TransferCall::Step::begin_out) out.read = bytes;
+    if (t->step == TransferCall::Step::begin_in) out.written = bytes;
   }
   return out;
 }

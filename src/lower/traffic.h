@@ -3,7 +3,8 @@
 // For each buffer of a kernel: its accesses times the iterations of the loops around them, at most
 // its size; separately for reads and writes. Partial sums and scratch in memory count like any
 // other buffer, local buffers (registers, stack) not at all. A library call or a call of the host
-// program's code reads its distinct operands and writes its results.
+// program's code reads its distinct operands and writes its results. A copy to the host's memory
+// reads its storage, one from there writes it.
 #pragma once
 #include <string>
 #include <vector>
@@ -14,7 +15,8 @@ namespace cleave {
 
 struct KernelTraffic {
   std::string name;               // of the first value that it computes
-  std::string kind;               // kernel, product, attention, convolution, sort, foreign, jump
+  std::string kind;               // kernel, product, attention, convolution, sort, foreign, jump,
+                                  // transfer
   int64_t read = 0, written = 0;  // bytes
   int64_t flops = 0;              // of a library call
 };

@@ -249,7 +249,25 @@ Result<std::optional<size_t>> BudgetFamily::cheapest_candidate(int64_t room, int
   return best;
 }
 
-Result<size_t> BudgetFamily::choose(const MemoryBudget& budget) {
+// Of the levels' main members, in their order: each recomputes more than the one before, and leaves
+// less to offload. `arena_room` is a number that offloading it meets.
+Result<std::optional<BudgetFamily::Choice>> BudgetFamily::cheapest_offloaded(int64_t room,
+                                                                             int64_t below_ns) {
+  for (size_t k = 0; k < members_.size(); ++k) {
+    const FamilyMember& m = members_[k];
+    if (m.candidate || !m.is_main || m.recompute_ns >= below_ns) continue;
+    CLEAVE_TRY(const Graph g, program(k));
+    CLEAVE_TRY(const std::optional<ProgramPlanner::Offloaded> found, planner_->offloaded(g, room));
+    if (found)
+      return std::optional<Choice>({.member = k,
+                                    .peak = found->bytes.peak(),
+                                    .arena_room = room - found->bytes.placeholders,
+                                    .offloaded = found->copied});
+  }
+  return std::optional<Choice>();
+}
+
+Result<BudgetFamily::Choice> BudgetFamily::choose(const MemoryBudget& budget, bool offload) {
   CLEAVE_CHECK(check_budget(budget));
   CLEAVE_TRY(const int64_t whole, whole_peak());
   int64_t base = whole;  // what a percentage counts from
@@ -259,8 +277,17 @@ Result<size_t> BudgetFamily::choose(const MemoryBudget& budget) {
   CLEAVE_TRY(const std::optional<size_t> candidate,
              cheapest_candidate(room, sequence ? members_[*sequence].recompute_ns
                                                : std::numeric_limits<int64_t>::max()));
-  if (candidate) return *candidate;
-  if (sequence) return *sequence;
+  const std::optional<size_t> best = candidate ? candidate : sequence;
+  if (offload) {
+    CLEAVE_TRY(const std::optional<Choice> found,
+               cheapest_offloaded(room, best ? members_[*best].recompute_ns
+                                             : std::numeric_limits<int64_t>::max()));
+    if (found) return *found;
+  }
+  if (best) {
+    CLEAVE_TRY(const int64_t bytes, peak(*best));
+    return Choice{.member = *best, .peak = bytes};
+  }
   int64_t least = whole;
   for (size_t k = 0; k < members_.size(); ++k) {
     CLEAVE_TRY(const int64_t bytes, peak_within(k, least));
@@ -274,16 +301,15 @@ Result<size_t> BudgetFamily::choose(const MemoryBudget& budget) {
       calls_->placeholder_bytes, bound.by, least);
 }
 
-Result<std::vector<BudgetFamily::Trade>> BudgetFamily::trades() {
+Result<std::vector<BudgetFamily::Trade>> BudgetFamily::trades(bool offload) {
   CLEAVE_CHECK(complete());
   std::vector<Trade> all, out;
   // What is chosen at a budget of each member's peak: some members never are.
   for (size_t k = 0; k < members_.size(); ++k) {
     CLEAVE_TRY(const int64_t budget, peak(k));
-    const Result<size_t> chosen = choose(budget);
+    const Result<Choice> chosen = choose(budget, offload);
     if (!chosen.ok()) continue;
-    CLEAVE_TRY(const int64_t bytes, peak(*chosen));
-    all.push_back({bytes, members_[*chosen].recompute_ns});
+    all.push_back({chosen->peak, members_[chosen->member].recompute_ns, chosen->offloaded});
   }
   std::ranges::sort(all, {},
                     [](const Trade& t) { return std::pair(t.recompute_ns, t.peak_bytes); });

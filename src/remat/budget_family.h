@@ -63,16 +63,25 @@ class BudgetFamily {
   // name of the call that needs it. Lowers each whole program.
   Result<ProgramTasks::Bound> lower_bound();
 
+  struct Choice {
+    size_t member = 0;
+    int64_t peak = 0;  // bytes
+    // Where values of it are offloaded: the bytes that its arena takes then, and that are copied.
+    std::optional<int64_t> arena_room = {};
+    int64_t offloaded = 0;
+  };
   // The cheapest member whose exact peak is within the budget, ties to sequences, then to the
-  // smaller peak. Error (user): none is; names the smallest peak found, the lower bound and the
-  // call that needs it.
-  Result<size_t> choose(const MemoryBudget& budget);
+  // smaller peak; with `offload`, a cheaper one that is so while values of it lie in the host's
+  // memory, which costs no time. Error (user): none is; names the smallest peak found, the lower
+  // bound and the call that needs it.
+  Result<Choice> choose(const MemoryBudget& budget, bool offload = false);
 
   // The members that some budget chooses, by falling peak and rising time; finds all members.
   struct Trade {
     int64_t peak_bytes = 0, recompute_ns = 0;
+    int64_t offloaded_bytes = 0;
   };
-  Result<std::vector<Trade>> trades();
+  Result<std::vector<Trade>> trades(bool offload = false);
 
  private:
   // Limits between the least peak of an order and the largest task.
@@ -90,6 +99,7 @@ class BudgetFamily {
   int64_t cost_of(const std::vector<plan::TaskId>& tasks) const;
   Result<std::optional<size_t>> cheapest_sequence(int64_t room);
   Result<std::optional<size_t>> cheapest_candidate(int64_t room, int64_t below_ns);
+  Result<std::optional<Choice>> cheapest_offloaded(int64_t room, int64_t below_ns);
 
   std::unique_ptr<Graph> graph_;  // fused
   Graph unfused_;

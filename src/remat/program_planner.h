@@ -2,6 +2,7 @@
 // takes, and machine rates. Implemented in compile/stage_planner.h.
 #pragma once
 #include <functional>
+#include <optional>
 
 #include "cut/call_cost.h"
 #include "ir/graph.h"
@@ -34,6 +35,15 @@ class ProgramPlanner {
   // The bytes of a fused graph; offsets are planned only if `wanted` accepts the lower bound.
   using Wanted = std::function<bool(const ProgramBytes& least)>;
   virtual Result<ProgramBytes> bytes(const Graph& graph, const Wanted& wanted) = 0;
+  // The bytes of a fused graph some of whose values lie in the host's memory for a while, so that
+  // the peak is at most `room`; nullopt: that isn't found, or there is no such memory.
+  struct Offloaded {
+    ProgramBytes bytes;
+    int64_t copied = 0;  // out, and in again
+  };
+  virtual Result<std::optional<Offloaded>> offloaded(const Graph& /*graph*/, int64_t /*room*/) {
+    return std::optional<Offloaded>();
+  }
 };
 
 }  // namespace cleave

@@ -64,6 +64,12 @@ void archive(A& a, Is<JumpCall> auto& c) {
 }
 
 template <class A>
+void archive(A& a, Is<TransferCall> auto& c) {
+  auto& [step, number, storage, host_offset] = c;
+  a(step, number, storage, host_offset);
+}
+
+template <class A>
 void archive(A& a, Is<Thunk> auto& t) {
   auto& [name, work, may_fail, node] = t;
   a(name, work, may_fail, node.v);

@@ -4,9 +4,19 @@
 #include <memory>
 #include <optional>
 
+#include "base/result.h"
+
 namespace cleave {
 
 class QueueGraph;
+
+// A copy between the arena and the host's room for it.
+struct ArenaCopy {
+  size_t number = 0;  // of at most one that has begun and not ended
+  bool is_out = false;
+  std::byte* at = nullptr;  // in the arena
+  int64_t host_offset = 0, bytes = 0;
+};
 
 // A check that failed on a queue: numbers of the call (RunContext::thunk) and of the check in its
 // kernel, and the values of Fault.
@@ -33,6 +43,16 @@ class ArenaMemory {
   // After fill_pattern, touched_bytes is one past the highest byte written, rounded up to 64.
   virtual void fill_pattern() = 0;
   virtual int64_t touched_bytes() const = 0;
+
+  // ---- values that lie in the host's memory for a while (TransferCall)
+  // Room for them there. Errors (user): the system refuses it.
+  virtual Status reserve_host(int64_t bytes) {
+    return bytes == 0 ? Status() : bug("this arena has no room in the host's memory");
+  }
+  // Copies behind all calls so far, and beside those that follow where calls return early. Those
+  // from end_copy on run behind it.
+  virtual void begin_copy(const ArenaCopy& /*copy*/) {}
+  virtual void end_copy(size_t /*number*/) {}
 
   // Where calls return before they have finished: their queue, and the words in which kernels say
   // that a check failed. Null where a call's return is its end.

@@ -94,9 +94,20 @@ struct JumpCall {
   size_t target = 0;
 };
 
+// A copy between a storage and the host's memory, where a value lies while no call touches it
+// (lower/offload.h). It begins behind the calls so far and runs beside those that follow, up to the
+// step that ends it.
+struct TransferCall {
+  enum class Step : uint8_t { begin_out, end_out, begin_in, end_in };
+  Step step = Step::begin_out;
+  size_t number = 0;  // of the copy, which one step begins and one ends
+  size_t storage = 0;
+  int64_t host_offset = 0;  // bytes
+};
+
 struct Thunk {
   std::string name;  // of the value that it computes
-  std::variant<KernelCall, LibraryCall, ForeignCall, JumpCall> work;
+  std::variant<KernelCall, LibraryCall, ForeignCall, JumpCall, TransferCall> work;
   bool may_fail = false;  // checks indices, or calls the host program, which may throw
   NodeId node = {};       // of the lowered graph; invalid for copies of returned values
 };
@@ -107,6 +118,9 @@ struct ThunkProgram {
   // The storage of each entry of `return`; the value is at its start, with the strides of its type.
   std::vector<size_t> returns;
 };
+
+// Bytes of the host's memory that its TransferCalls use.
+int64_t host_bytes(const ThunkProgram& program);
 
 // A lower bound of a program's memory, whatever the offsets.
 struct MemoryBound {

@@ -107,6 +107,7 @@ Runner::Runner(const RunnableProgram& program, std::shared_ptr<ArenaMemory> aren
     if (auto* k = std::get_if<KernelCall>(&thunk.work))
       for (size_t s : k->storages) add_pointer(s);
     if (auto* l = std::get_if<LibraryCall>(&thunk.work)) add_pointers(*l);
+    if (auto* t = std::get_if<TransferCall>(&thunk.work)) add_pointer(t->storage);
     if (auto* f = std::get_if<ForeignCall>(&thunk.work)) {
       for (const auto& s : f->operands) s ? add_pointer(*s) : pointers_.push_back(nullptr);
       for (size_t s : f->results) add_pointer(s);
@@ -197,9 +198,21 @@ std::optional<Fault> Runner::call(size_t thunk, RunContext& context) {
     return program_.kernels[k->kernel]->call(at, k->scalars.data(), context);
   if (auto* l = std::get_if<LibraryCall>(&work))
     l->function->call(at, at[max_library_operands], context);
+  else if (auto* t = std::get_if<TransferCall>(&work))
+    transfer(*t, static_cast<std::byte*>(*at));
   else if (auto* f = std::get_if<ForeignCall>(&work))
     program_.foreign[foreign_number_[thunk]](at, at + f->operands.size());
   return {};
+}
+
+void Runner::transfer(const TransferCall& call, std::byte* at) {
+  using Step = TransferCall::Step;
+  if (call.step == Step::end_out || call.step == Step::end_in) return arena_->end_copy(call.number);
+  arena_->begin_copy({.number = call.number,
+                      .is_out = call.step == Step::begin_out,
+                      .at = at,
+                      .host_offset = call.host_offset,
+                      .bytes = program_.thunks.storages[call.storage].bytes});
 }
 
 void Runner::queue_calls() {

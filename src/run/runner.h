@@ -35,7 +35,7 @@ struct FailedThunk {
 
 class Runner {
  public:
-  // The arena is as large as the program's plan says, or larger.
+  // The arena is as large as the program's plan says, or larger, and has room for its transfers.
   Runner(const RunnableProgram& program, std::shared_ptr<ArenaMemory> arena,
          std::shared_ptr<Executor> executor);
 
@@ -91,6 +91,7 @@ class Runner {
   void add_pointers(const LibraryCall& call);
   bool is_taken(const JumpCall& jump) const;
   std::optional<Fault> call(size_t thunk, RunContext& context);
+  void transfer(const TransferCall& call, std::byte* at);
   // Waits for all thunks that were called; the first one that failed.
   std::optional<FailedThunk> finish();
   // Whether it is memory that AddressSanitizer knows.

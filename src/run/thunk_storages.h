@@ -17,6 +17,8 @@ void each_storage(ThunkType& thunk, const Writes& writes, const F& f) {
     for (auto& s : h->operands)
       if (s) f(*s, false);
     for (auto& s : h->results) f(s, true);
+  } else if (auto* t = std::get_if<TransferCall>(&thunk.work)) {
+    f(t->storage, t->step == TransferCall::Step::begin_in);
   } else if (auto* j = std::get_if<JumpCall>(&thunk.work); j && j->unless) {
     f(j->unless->storage, false);
   }
@@ -30,7 +32,7 @@ void each_touched(const Thunk& thunk, const F& f) {
 }
 std::vector<size_t> storages_of(const Thunk& thunk);  // may repeat
 
-// kernel, product, attention, convolution, sort, foreign, jump
+// kernel, product, attention, convolution, sort, foreign, jump, transfer
 const char* kind_of(const Thunk& thunk);
 
 struct ThunkLoop {

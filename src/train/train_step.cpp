@@ -166,9 +166,9 @@ Result<std::vector<MemoryTrade>> trades_of(Graph graph, const StageOptions& opti
   CLEAVE_CHECK(run_stages(Stage::verify, Stage::tags, graph, ops, options));
   const auto planner = std::make_shared<StagePlanner>(ops, options);
   CLEAVE_TRY(BudgetFamily family, BudgetFamily::make(graph, planner, options.forward_results));
-  CLEAVE_TRY(const std::vector<BudgetFamily::Trade> trades, family.trades());
+  CLEAVE_TRY(const std::vector<BudgetFamily::Trade> trades, family.trades(options.offload));
   std::vector<MemoryTrade> out;
-  for (const auto& [peak_bytes, recompute_ns] : trades) out.push_back({peak_bytes, recompute_ns});
+  for (const auto& [peak, ns, offloaded] : trades) out.push_back({peak, ns, offloaded});
   return out;
 }
 

@@ -14,10 +14,11 @@ namespace cleave {
 namespace {
 
 // The fields of the two values, by name: a field more, and neither of the bindings compiles.
-#define COMPILE_FIELDS                                                                            \
-  executor, threads, compiler, target, device, backend, ops, kept_sizes, other_sizes, cudagraphs, \
-      cache, cache_dir, cache_bytes, cache_check, dump_dir, repro, watch, observers, log,         \
-      memory_budget, partition, autocast, passes_off, passes_on, strict, freeze, rules, functions
+#define COMPILE_FIELDS                                                                           \
+  executor, threads, compiler, target, device, backend, ops, kept_sizes, other_sizes, offload,   \
+      cudagraphs, cache, cache_dir, cache_bytes, cache_check, dump_dir, repro, watch, observers, \
+      log, memory_budget, partition, autocast, passes_off, passes_on, strict, freeze, rules,     \
+      functions
 #define TRAIN_FIELDS \
   compile, frozen, clip_norm, report_grad_norm, accumulate, on_nonfinite, ema_decay, seed
 #define TEXT_OF_(...) #__VA_ARGS__
@@ -68,6 +69,7 @@ std::string difference(const TrainOptions& a, const TrainOptions& b) {
   compare("backend", x.backend == y.backend);
   compare("kept_sizes", x.kept_sizes == y.kept_sizes);
   compare("other_sizes", x.other_sizes == y.other_sizes);
+  compare("offload", x.offload == y.offload);
   compare("cudagraphs", x.cudagraphs == y.cudagraphs);
   compare("cache", x.cache == y.cache);
   compare("cache_dir", x.cache_dir == y.cache_dir);
@@ -171,6 +173,7 @@ class RandomOptions {
                                            : Device::cpu(),
                         .kept_sizes = static_cast<int64_t>(bits()),
                         .other_sizes = static_cast<OtherSizes>(below(2)),
+                        .offload = below(2) != 0,
                         .cudagraphs = static_cast<CudaGraphs>(below(3)),
                         .cache_dir = word(),
                         .cache_bytes = static_cast<int64_t>(bits()),
@@ -342,7 +345,8 @@ TEST(OptionText, errors) {
        "aarch64, cuda, or a GPU's architecture such as sm_90"},
       {"target=x86-64-v3,speed:3",
        "target x86-64-v3,speed:3: `speed:3`, expected a rate such as call_ns:300, of "
-       "product_gflops, pointwise_gflops, memory_gigabytes, cache_gigabytes, call_ns, cache_bytes"},
+       "product_gflops, half_product_gflops, pointwise_gflops, memory_gigabytes, cache_gigabytes, "
+       "call_ns, cache_bytes, host_gigabytes"},
       {"target=x86-64-v3,call_ns:-1",
        "target x86-64-v3,call_ns:-1: call_ns: `-1`, expected a number above 0"},
       {"watch=,h", "watch=,h: expected names between commas, such as watch=h,grad.h"},

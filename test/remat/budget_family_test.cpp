@@ -39,7 +39,7 @@ TEST(Budget, random_steps_keep_their_bits_and_their_budgets) {
 
 TEST(Budget, random_graphs_keep_their_bits_and_their_budgets) {
   const OpRegistry ops = value_or_throw(core_ops());
-  int64_t programs = 0, recomputing = 0;
+  int64_t programs = 0, recomputing = 0, offloading = 0;
   std::vector<uint64_t> seeds(40);
   std::iota(seeds.begin(), seeds.end(), 0);
   // Regressions: results of which no step reads an element, a result over an operand, a call that
@@ -54,9 +54,11 @@ TEST(Budget, random_graphs_keep_their_bits_and_their_budgets) {
     EXPECT_EQ(v->violation, "") << "seed " << seed;
     programs += v->programs;
     recomputing += v->recomputing;
+    offloading += v->offloading;
   }
   EXPECT_GT(programs, 40);
   EXPECT_GT(recomputing, 10);
+  EXPECT_GT(offloading, 2);
 }
 
 BudgetFamily family_of(const std::string& text, bool fuse = true, Target target = Target::here()) {

@@ -47,10 +47,10 @@ Compared compare(const Graph& joint, InstructionSet set) {
     value_or_throw(planner->fuse(alone));
     const ProgramBytes bytes =
         value_or_throw(planner->bytes(alone, [](const ProgramBytes&) { return true; }));
-    const Result<size_t> chosen = family.choose(bytes.peak());
+    const Result<BudgetFamily::Choice> chosen = family.choose(bytes.peak());
     EXPECT_TRUE(chosen.ok()) << "point " << k << ": " << chosen.failure().message;
     if (!chosen.ok()) continue;
-    const FamilyMember& m = family.members()[*chosen];
+    const FamilyMember& m = family.members()[chosen->member];
     const int64_t alone_ns = exact->points()[k].cost_ns;
     EXPECT_LE(m.recompute_ns, alone_ns) << "point " << k;
     EXPECT_LE(*m.peak, bytes.peak()) << "point " << k;

@@ -62,7 +62,7 @@ class Checker {
     for (const int percent : {100, 80}) {
       const auto one = options_.family->choose(MemoryBudget::percent(percent));
       const auto other = options_.family->choose(all * percent / 100);
-      if (one.ok() != other.ok() || (one.ok() && *one != *other))
+      if (one.ok() != other.ok() || (one.ok() && one->member != other->member))
         violate(fmt::format("{}% of {} isn't what its bytes are", percent, all));
     }
     CLEAVE_TRY(int64_t most, options_.family->whole_peak());
@@ -84,9 +84,9 @@ class Checker {
     size_t chosen = 0;
     for (const int64_t budget : budgets) {
       ++verdict_.budgets;
-      CLEAVE_TRY(const size_t member, options_.family->choose(budget));
-      if (before && member == chosen) continue;  // the same program
-      chosen = member;
+      CLEAVE_TRY(const BudgetFamily::Choice choice, options_.family->choose(budget));
+      if (before && choice.member == chosen) continue;  // the same program
+      chosen = choice.member;
       CLEAVE_TRY(Run now, run_with(budget));
       ++verdict_.programs;
       compare(whole, now, budget);
@@ -102,6 +102,7 @@ class Checker {
       before = std::move(now);
     }
     CLEAVE_CHECK(check_pytorch(whole));
+    CLEAVE_CHECK(check_offload(bound.bytes));
     return std::move(verdict_);
   }
 
@@ -120,10 +121,10 @@ class Checker {
   Status check_lazy_choices(const Graph& prepared, const std::vector<int64_t>& budgets) {
     CLEAVE_TRY(BudgetFamily lazy, family_of(prepared));
     for (size_t i = budgets.size(); i-- > 0;) {
-      CLEAVE_TRY(const size_t now, lazy.choose(budgets[i]));
-      CLEAVE_TRY(const size_t later, options_.family->choose(budgets[i]));
-      CLEAVE_TRY(const Graph one, lazy.program(now));
-      CLEAVE_TRY(const Graph other, options_.family->program(later));
+      CLEAVE_TRY(const BudgetFamily::Choice now, lazy.choose(budgets[i]));
+      CLEAVE_TRY(const BudgetFamily::Choice later, options_.family->choose(budgets[i]));
+      CLEAVE_TRY(const Graph one, lazy.program(now.member));
+      CLEAVE_TRY(const Graph other, options_.family->program(later.member));
       if (print(one) != print(other))
         violate(fmt::format("budget {}: the choice depends on others", budgets[i]));
     }
@@ -143,6 +144,24 @@ class Checker {
         if (whole.returns[k] != now->returns[k])
           violate(fmt::format("mode pytorch, budget {}: return {}, {}", part, k,
                               first_difference(whole.returns[k], now->returns[k])));
+    }
+    return {};
+  }
+
+  // On a machine whose calls take so long that all copies hide.
+  Status check_offload(int64_t least) {
+    options_.target.rates.call_ns = 1e6;
+    options_.target.rates.host_gigabytes = 100;
+    options_.family = nullptr;
+    CLEAVE_TRY(const Run whole, run_with({}));
+    for (const int percent : {0, 30, 60, 90}) {
+      const int64_t budget = least + (whole.planned - least) * percent / 100;
+      const Result<Run> now = run_with(budget);
+      if (!now.ok() && now.failure().kind == ErrorKind::user) continue;  // there is no such program
+      if (!now.ok()) return now.failure();
+      if (now->program->report().count("offloaded_bytes") == 0) continue;
+      ++verdict_.offloading;
+      compare(whole, *now, budget);
     }
     return {};
   }

@@ -4,7 +4,7 @@
 //   bits of its first run; measured = planned (at most planned where a branch may not be taken);
 //   peak <= budget; a larger budget gives no slower program, a smaller one no larger peak; a budget
 //   below the smallest peak is an error; cut by PyTorch's partitioner, at several of its budgets,
-//   the bits are the same
+//   the bits are the same; and so they are, within the budget, where values are offloaded
 #pragma once
 #include "test/sample/random_graph.h"
 #include "test/sample/run_choice.h"
@@ -18,6 +18,7 @@ struct BudgetVerdict {
   int64_t recomputing = 0;  // of them, those that run a node again
   int64_t masks = 0;        // results of random nodes that ran again, compared
   int64_t pytorch = 0;      // programs of mode pytorch that were run
+  int64_t offloading = 0;   // programs that were run with values in the host's memory
 };
 
 // A joint graph in the form of a training step: tangents become inputs, gradients become results

@@ -340,6 +340,30 @@ class FakeArena final : public ArenaMemory {
   void join_copies() override {
     queue_.add([this, end = copies_.end()] { copies_.drain(end); });
   }
+
+  Status reserve_host(int64_t bytes) override {
+    if (bytes <= room_.bytes()) return {};
+    queue_.drain();
+    CLEAVE_TRY(room_, DeviceBlock::make(memory_, bytes, DeviceBlock::Kind::pinned));
+    return {};
+  }
+  // What a copy writes is lost when it begins, and read when it ends: no other call may rely on
+  // either in between.
+  void begin_copy(const ArenaCopy& copy) override {
+    queue_.add([this, copy] {
+      begun_[copy.number] = copy;
+      const auto [to, from] = ends_of(copy);
+      for (int64_t i = 0; i < copy.bytes; ++i) to[i] = pattern(i);
+    });
+  }
+  void end_copy(size_t number) override {
+    queue_.add([this, number] {
+      if (!begun_.contains(number)) return memory_->blame("a copy ends that hasn't begun");
+      const ArenaCopy copy = begun_.extract(number).mapped();
+      const auto [to, from] = ends_of(copy);
+      std::memcpy(to, from, static_cast<size_t>(copy.bytes));
+    });
+  }
   void copy_faults(size_t turn) override {
     queue_.add([this, turn] { turns_[turn].failed = queue_.failed; });
   }
@@ -367,8 +391,16 @@ class FakeArena final : public ArenaMemory {
     size_t end = 0;
     std::optional<Queue::Failed> failed;
   };
+  std::pair<std::byte*, const std::byte*> ends_of(const ArenaCopy& copy) const {
+    std::byte *const here = memory_->at(copy.at, copy.bytes), *const there =
+                                                                  room_.data() + copy.host_offset;
+    return copy.is_out ? std::pair(there, here) : std::pair(here, there);
+  }
+
   const std::shared_ptr<FakeMemory> memory_;
   const DeviceBlock block_;
+  DeviceBlock room_;
+  std::map<size_t, ArenaCopy> begun_;
   mutable Queue queue_, copies_;
   Turn turns_[turns];
   Clock::time_point begin_;
@@ -479,9 +511,9 @@ class FakeBackend final : public BackendOf {
 FakeDevice::FakeDevice(int64_t bytes, Device where, CompilerChoice compiler)
     : memory(std::make_shared<FakeMemory>(bytes, where)), backend(other_backend(compiler)) {}
 
-std::shared_ptr<Backend> FakeDevice::other_backend(CompilerChoice compiler) const {
-  return std::make_shared<FakeBackend>(make_backend(Target::here(), found_compiler(compiler)),
-                                       memory);
+std::shared_ptr<Backend> FakeDevice::other_backend(CompilerChoice compiler,
+                                                   const Target& target) const {
+  return std::make_shared<FakeBackend>(make_backend(target, found_compiler(compiler)), memory);
 }
 
 FakeDevice::Copies FakeDevice::copies() { return memory->copies(); }

@@ -9,6 +9,7 @@
 // by its distance to the pages where it really is. A pointer of the host that reaches a call is
 // told by wrong(). New memory holds a pattern. Between a failed check and the end of its run
 // kernels do nothing, as on a device; library calls do what they do. Calls can be noted as a graph.
+// What a copy to the host's room writes is lost from its begin to its end.
 // Thread-safe.
 #pragma once
 #include "backend/backend.h"
@@ -45,7 +46,8 @@ struct FakeDevice {
   std::shared_ptr<FakeMemory> memory;
   std::shared_ptr<Backend> backend;
   // Another one for the same device.
-  std::shared_ptr<Backend> other_backend(CompilerChoice = CompilerChoice::automatic) const;
+  std::shared_ptr<Backend> other_backend(CompilerChoice = CompilerChoice::automatic,
+                                         const Target& target = Target::here()) const;
 };
 
 }  // namespace cleave::test

@@ -98,7 +98,8 @@ class Build(Case):
     def test_a_machine_without_a_linker_is_told_what_to_install(self):
         r = cleave("build", self.path("g.clv"), "-o", self.path("step.so"), env={"PATH": self.path("")})
         self.assertEqual(r.returncode, 2, r.stderr)
-        self.assertIn("there is no `cc` in PATH: install gcc", r.stderr)
+        # Without the plug-in, what compiles kernels is missed before what links them.
+        self.assertRegex(r.stderr, "there is no `cc` in PATH: install gcc|in PATH: install a C compiler")
 
     def test_frozen_parameters_are_constants(self):
         with open(self.path("g.clv"), "w") as f: f.write(GRAPH.replace(" grad", ""))

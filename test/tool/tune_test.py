@@ -7,7 +7,7 @@ import json, unittest
 
 from command_case import MLP, TINY, Case, cleave, contents, losses
 
-RATES = ("product_gflops", "pointwise_gflops", "memory_gigabytes", "cache_gigabytes", "call_ns", "cache_bytes")
+RATES = ("product_gflops", "half_product_gflops", "pointwise_gflops", "memory_gigabytes", "cache_gigabytes", "call_ns", "cache_bytes")
 
 
 class Tune(Case):

@@ -22,8 +22,12 @@ class CudaArena final : public ArenaMemory {
     const Status waited = stream_.wait();  // nothing is to be done about a device that failed
     if (block_ != 0) device_->free(block_);
     if (pinned_ != nullptr) device_->free_pinned(pinned_);
-    if (copies_) { const Status copied = copies_->wait(); }
-    for (const CUevent event : {clock_[0], clock_[1], ends_[0], ends_[1], copied_})
+    for (const std::optional<CudaStream>* stream : {&copies_, &out_, &in_})
+      if (*stream) { const Status copied = (*stream)->wait(); }
+    if (room_there_ != nullptr) device_->free_pinned(room_there_);
+    for (const CUevent event : {clock_[0], clock_[1], ends_[0], ends_[1], copied_, begun_})
+      if (event != nullptr) driver().cuEventDestroy(event);
+    for (const CUevent event : copy_ends_)
       if (event != nullptr) driver().cuEventDestroy(event);
   }
   Status allocate(int64_t bytes) {
@@ -69,6 +73,12 @@ class CudaArena final : public ArenaMemory {
     record(copied_, cuda_event_without_time, *copies_);
     value_or_bug(driver().check(driver().cuStreamWaitEvent(stream_.get(), copied_, 0),
                                 "waiting for copies"));
+  }
+  Status reserve_host(int64_t bytes) override;
+  void begin_copy(const ArenaCopy& copy) override;
+  void end_copy(size_t number) override {
+    value_or_bug(driver().check(driver().cuStreamWaitEvent(stream_.get(), copy_ends_[number], 0),
+                                "waiting for a copy"));
   }
   void copy_faults(size_t turn) override { copy_words(words_of(turn)); }
   void mark(size_t turn) override { record(ends_[turn], cuda_event_without_time, stream_); }
@@ -120,7 +130,47 @@ class CudaArena final : public ArenaMemory {
   int64_t bytes_ = 0, room_ = 0;
   CUevent clock_[2] = {}, ends_[turns] = {}, copied_ = nullptr;
   mutable std::optional<CudaStream> copies_;  // made when it is first asked for
+  // Of begin_copy: the room, a stream each way, where the calls were, where each copy ends.
+  std::byte* room_there_ = nullptr;
+  int64_t room_there_bytes_ = 0;
+  std::optional<CudaStream> out_, in_;
+  CUevent begun_ = nullptr;
+  std::vector<CUevent> copy_ends_;
 };
+
+// The streams are made here too: nothing may be while calls are noted.
+Status CudaArena::reserve_host(int64_t bytes) {
+  if (bytes <= room_there_bytes_) return {};
+  CLEAVE_CHECK(stream_.wait());  // so that no copy uses the old room
+  if (room_there_ != nullptr) device_->free_pinned(room_there_);
+  room_there_ = nullptr;
+  room_there_bytes_ = 0;
+  CLEAVE_TRY(void* const room, device_->allocate_pinned(bytes));
+  room_there_ = static_cast<std::byte*>(room);
+  room_there_bytes_ = bytes;
+  for (std::optional<CudaStream>* stream : {&out_, &in_})
+    if (!*stream) {
+      CLEAVE_TRY(CudaStream made, CudaStream::make(device_));
+      stream->emplace(std::move(made));
+    }
+  return {};
+}
+
+void CudaArena::begin_copy(const ArenaCopy& copy) {
+  const CudaStream& stream = copy.is_out ? *out_ : *in_;
+  std::byte* const there = room_there_ + copy.host_offset;
+  const auto here = reinterpret_cast<CUdeviceptr>(copy.at);
+  const auto bytes = static_cast<size_t>(copy.bytes);
+  if (copy.number >= copy_ends_.size()) copy_ends_.resize(copy.number + 1);
+  record(begun_, cuda_event_without_time, stream_);
+  value_or_bug(
+      driver().check(driver().cuStreamWaitEvent(stream.get(), begun_, 0), "waiting for calls"));
+  value_or_bug(driver().check(copy.is_out
+                                  ? driver().cuMemcpyDtoHAsync(there, here, bytes, stream.get())
+                                  : driver().cuMemcpyHtoDAsync(here, there, bytes, stream.get()),
+                              "a copy beside the calls"));
+  record(copy_ends_[copy.number], cuda_event_without_time, stream);
+}
 
 int64_t CudaArena::stop_clock() {
   record(clock_[1], 0, stream_);

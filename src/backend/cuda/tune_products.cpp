@@ -82,7 +82,8 @@ class Events {
     return out;
   }
   explicit Events(CudaDevicePtr device) : device_(std::move(device)) {}
-  Events(Events&& from) noexcept : device_(std::move(from.device_)), at_(std::exchange(from.at_, {})) {}
+  Events(Events&& from) noexcept
+      : device_(std::move(from.device_)), at_(std::exchange(from.at_, {})) {}
   Events& operator=(Events&&) = delete;
   ~Events() {
     for (CUevent e : at_)

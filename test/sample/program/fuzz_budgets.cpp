@@ -17,7 +17,7 @@ namespace {
 
 struct Totals {
   int64_t graphs = 0, cast = 0, budgets = 0, programs = 0, recomputing = 0, masks = 0,
-          unsupported = 0, wrong = 0;
+          offloading = 0, unsupported = 0, wrong = 0;
 };
 
 void one(const OpRegistry& ops, uint64_t seed, const std::vector<double>& parts,
@@ -53,6 +53,7 @@ void one(const OpRegistry& ops, uint64_t seed, const std::vector<double>& parts,
   totals.programs += v->programs;
   totals.recomputing += v->recomputing;
   totals.masks += v->masks;
+  totals.offloading += v->offloading;
 }
 
 int run(const Arguments& given) {
@@ -70,9 +71,10 @@ int run(const Arguments& given) {
   const std::chrono::duration<double> s = std::chrono::steady_clock::now() - start;
   fmt::print(
       "{} graphs from seed {} ({} under autocast), {} budgets, in {:.0f} s: {} programs run, {} of "
-      "them recompute, {} random results compared; {} graphs unsupported, {} violations\n",
+      "them recompute, {} random results compared; {} offload; {} graphs unsupported, {} "
+      "violations\n",
       t.graphs, seed, t.cast, t.budgets, s.count(), t.programs, t.recomputing, t.masks,
-      t.unsupported, t.wrong);
+      t.offloading, t.unsupported, t.wrong);
   return t.wrong == 0 ? 0 : 1;
 }
 
