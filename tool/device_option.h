@@ -26,7 +26,7 @@ struct DeviceOption {
   Status apply(Graph& g, const OpRegistry& ops, CompileOptions& options) const {
     CLEAVE_TRY(const std::optional<Device> wanted, device());
     options.device = wanted ? *wanted : device_of(g);
-    if (!wanted || *wanted == device_of(g)) return {};
+    if (!wanted || lies_on(g, *wanted)) return {};
     CLEAVE_TRY(g, moved_to(g, *wanted, ops));
     return {};
   }

@@ -25,6 +25,10 @@ void run_options(OptionList& options, TrainArguments& o) {
   options.option("--weight-decay", o.weight_decay, "of AdamW, for matrices");
   options.option("--clip", o.clip, "global norm of the gradients, 0: none");
   o.autocast.add_to(options);
+  options.option("--loss-scaling", o.loss_scaling,
+                 "automatic, on or off: of the gradients, with steps skipped where they are inf or "
+                 "nan; automatic: with --autocast f16");
+  options.option("--init-scale", o.init_scale, "of the loss, at the first step");
   o.target.add_to(options);
   o.device.add_to(options);
 }

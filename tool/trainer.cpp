@@ -38,6 +38,8 @@ Status check(const TrainArguments& o) {
     return user_error("--final-lr, --clip and --weight-decay can't be negative");
   if (o.schedule != "cosine" && o.schedule != "linear" && o.schedule != "constant")
     return user_error("--schedule {}: expected cosine, linear or constant", o.schedule);
+  if (!(o.init_scale > 0) || std::isinf(static_cast<float>(o.init_scale)))
+    return user_error("--init-scale {}: expected a positive number of f32", o.init_scale);
   if (o.threads < 0 || o.threads > 1024)
     return user_error("--threads {}: expected 0 to 1024", o.threads);
   for (const auto& [name, path] : {std::pair("--out", &o.out), std::pair("--save-init", &o.init)})
@@ -51,6 +53,13 @@ Status check(const TrainArguments& o) {
                       {"--save-graph", o.graph},
                       {"--trace", o.trace.path}},
                      o.json ? Stdout::json : Stdout::free);
+}
+
+Result<LossScaling> loss_scaling_of(const std::string& text) {
+  if (text == "automatic") return LossScaling::automatic;
+  if (text == "on") return LossScaling::on;
+  if (text == "off") return LossScaling::off;
+  return user_error("--loss-scaling {}: expected automatic, on or off", text);
 }
 
 // Of the step; the other programs take none of its budget, dump and cache.
@@ -73,6 +82,14 @@ Result<CompileOptions> compile_options(const TrainArguments& o) {
   out.repro = o.repro;
   CLEAVE_CHECK(o.cache.apply(out));
   CLEAVE_TRY(out.executor, runtime::start_threads(o.threads));
+  return out;
+}
+
+Result<TrainOptions> step_options(const TrainArguments& o, const CompileOptions& compile) {
+  TrainOptions out{.compile = compile, .clip_norm = o.clip};
+  CLEAVE_TRY(out.loss_scaling, loss_scaling_of(o.loss_scaling));
+  out.init_scale = o.init_scale;
+  out.seed = o.seed;
   return out;
 }
 
@@ -153,10 +170,9 @@ class Trainer {
  private:
   // A public call throws: here its error becomes a value, and names the option that it is about.
   Status compile_step() {
+    CLEAVE_TRY(const TrainOptions options, step_options(o_, compile_));
     try {
-      step_.emplace(train_step(model_, loss(), adamw(), specs_,
-                               {.compile = compile_, .clip_norm = o_.clip, .seed = o_.seed}, {},
-                               no_line));
+      step_.emplace(train_step(model_, loss(), adamw(), specs_, options, {}, no_line));
     } catch (const Error& e) {
       Failure failure{e.kind(), e.what()};
       if (o_.budget.empty() || e.kind() != ErrorKind::user) return failure;
@@ -199,8 +215,8 @@ class Trainer {
   Status steps() {
     using Clock = std::chrono::steady_clock;
     const double tokens = static_cast<double>(o_.batch * o_.shape.context);
-    ProgressLine progress(o_.steps, step_->steps());
-    const int64_t first = step_->steps();
+    const int64_t first = step_->steps() + skipped_steps();
+    ProgressLine progress(o_.steps, first);
     auto begin = Clock::now();
     for (int64_t i = first; i < o_.steps; ++i) {
       const auto step_began = Clock::now();
@@ -210,7 +226,8 @@ class Trainer {
       if (measured) step_->watch_memory();
       runtime::AllocWatch watch;
       if (measured) watch.start();
-      const double loss = step_->run({batch_.input, batch_.target}).loss;
+      result_ = step_->run({batch_.input, batch_.target});
+      const double loss = result_.loss;
       if (measured) {
         const runtime::AllocCounts seen = watch.stop();
         allocations_ = seen.allocations;
@@ -221,7 +238,7 @@ class Trainer {
       const double now = std::chrono::duration<double>(Clock::now() - begin).count();
       seconds_ = now;
       const double rate = tokens * static_cast<double>(i - first + 1) / now;
-      if (!std::isfinite(loss))
+      if (!std::isfinite(loss) && !scales_loss())  // else the step was skipped
         return user_error("step {}: the loss is {}; a smaller --lr may help", i, loss);
       if (Status reported = report(i, loss, rate, progress); !reported.ok()) {
         if (!o_.out.empty()) save_checkpoint(o_.out, step_->store(), identity(o_, data_));
@@ -234,9 +251,23 @@ class Trainer {
     return {};
   }
 
+  // Steps of the store that the loss's scale has skipped, which steps() doesn't count.
+  int64_t skipped_steps() const {
+    const Variable skipped = step_->store().find("optimizer.skipped_steps");
+    return skipped.defined() ? *skipped.data<int64_t>() : 0;
+  }
+  bool scales_loss() const { return step_->store().find("optimizer.loss_scale").defined(); }
+
   // Error (user): stdout can't be written.
   Status report(int64_t i, double loss, double rate, ProgressLine& progress) const {
-    if (o_.json) return print_json({{"step", i}, {"loss", loss}, {"tokens_per_s", rate}});
+    if (o_.json) {
+      Json about{{"step", i}, {"loss", loss}, {"tokens_per_s", rate}};
+      if (scales_loss()) {
+        about["loss_scale"] = result_.loss_scale.value();
+        about["skipped_steps"] = static_cast<int64_t>(result_.skipped_steps);
+      }
+      return print_json(about);
+    }
     if (i % o_.every == 0 || i + 1 == o_.steps) {
       progress.clear();
       put(fmt::format("step {:>6}  loss {:.4f}  {:>9} tokens/s\n", i, loss,
@@ -319,14 +350,20 @@ class Trainer {
 
   Status finish(double val_loss) {
     const int64_t planned = step_->report().planned_peak_bytes;
-    if (o_.json)
-      return print_json({{"val_loss", val_loss},
-                         {"compile_ms", compile_ms()},
-                         {"peak_bytes", peak_bytes_},
-                         {"planned_peak_bytes", planned},
-                         {"allocations_per_step", allocations_}});
+    if (o_.json) {
+      Json about{{"val_loss", val_loss},
+                 {"compile_ms", compile_ms()},
+                 {"peak_bytes", peak_bytes_},
+                 {"planned_peak_bytes", planned},
+                 {"allocations_per_step", allocations_}};
+      if (scales_loss()) about["skipped_steps"] = skipped_steps();
+      return print_json(about);
+    }
     fmt::print("validation loss {:.4f} after {} steps in {}\n", val_loss, step_->steps(),
                clock_text(seconds_));
+    if (scales_loss())
+      fmt::print("scale    {} of the loss; {} steps were skipped\n",
+                 step_->store().at("optimizer.loss_scale").value().item(), skipped_steps());
     if (peak_bytes_)
       fmt::print("memory   planned peak {} bytes, measured {}; {} allocations in a step\n",
                  grouped(planned), grouped(peak_bytes_), allocations_);
@@ -343,6 +380,7 @@ class Trainer {
   std::vector<InputSpec> specs_;
   Batch batch_;
   std::optional<TrainStep> step_;  // from run() on
+  StepResult result_;              // of the last step
   double seconds_ = 0;
   int64_t peak_bytes_ = 0, allocations_ = 0;
 };

@@ -24,6 +24,8 @@ struct TrainArguments {
   std::string schedule = "cosine", dump, repro, budget, mode = "exact";
   PytorchRules rules;
   AutocastOption autocast;
+  std::string loss_scaling = "automatic";
+  double init_scale = TrainOptions().init_scale;
   CacheOption cache;
   TargetOption target;
   DeviceOption device;

@@ -12,6 +12,8 @@
 #include "cleave/data.h"
 #include "cleave/decompositions.h"
 #include "cleave/device.h"
+#include "cleave/device_tensor.h"
+#include "cleave/dlpack.h"
 #include "cleave/dtype.h"
 #include "cleave/error.h"
 #include "cleave/executor.h"

@@ -136,8 +136,9 @@ struct CompileOptions {
   // Mixed precision: products, convolutions and attention of the function run in this dtype, bf16
   // or f16, losses in f32, the rest in their operands' dtype (PyTorch's lists for the CPU,
   // doc/decisions/011-autocast.md). Parameters, gradients, the optimizer, inputs and results keep
-  // their dtypes; a parameter is cast once a run. The largest f16 is 65504: scale the loss of a
-  // training step by hand, or use bf16. Error (user): another dtype. If unset, nothing is cast.
+  // their dtypes; a parameter is cast once a run. The largest f16 is 65504 and gradients below 6e-8
+  // are 0, so a training step in f16 scales its loss (TrainOptions::loss_scaling). Error (user):
+  // another dtype. If unset, nothing is cast.
   std::optional<DType> autocast = {};
 
   // ---- rewrites
@@ -189,6 +190,13 @@ enum class NonFinite : uint8_t {
   error,      // an error (user), and the run changes nothing
 };
 
+// Whether a training step scales its loss, so that gradients in f16 are in the range of f16.
+enum class LossScaling : uint8_t {
+  automatic,  // with autocast to f16
+  on,
+  off,
+};
+
 struct TrainOptions {
   CompileOptions compile = {};
 
@@ -219,7 +227,26 @@ struct TrainOptions {
   // The error names the first value that isn't finite, in the order of the program, of those that
   // the loss or gradient got it from, and the line that computed it. To find it, the run is
   // repeated call by call, which takes memory for all its values.
+  //
+  // Where the loss is scaled, gradients are the scale's matter, and the loss alone is checked.
   NonFinite on_nonfinite = NonFinite::keep;
+
+  // ---- the loss's scale, as that of torch.amp.GradScaler
+  // The gradients are those of scale * loss, divided by the scale before they are clipped; the loss
+  // is reported as it is. If an element of a gradient is inf or nan, the step is skipped inside of
+  // the program: parameters, the optimizer's state, steps() and averages keep their values, buffers
+  // and random numbers go on, as in PyTorch. Then the scale is multiplied by backoff_factor; after
+  // growth_interval steps in a row that weren't skipped, by growth_factor, unless that is inf in
+  // f32. The scale, the count of these steps and that of the skipped ones are state in the store
+  // (optimizer.loss_scale, .growth_tracker, .skipped_steps), and in StepResult. With accumulate the
+  // sums of all runs are looked at, in the last one. Errors (user): an init_scale that is no
+  // positive number of f32, a growth_factor of at most 1, a backoff_factor outside of (0, 1), a
+  // growth_interval below 1.
+  LossScaling loss_scaling = LossScaling::automatic;
+  double init_scale = 65536;  // if the store has none yet
+  double growth_factor = 2;
+  double backoff_factor = 0.5;
+  int64_t growth_interval = 2000;
 
   // ---- state
   // Keeps averages of the trained parameters, ema = ema_decay ema + (1 - ema_decay) p, starting

@@ -19,7 +19,7 @@ class CLEAVE_API StepNumber {
   // What computes it.
   class Source {
    public:
-    enum class Which : uint8_t { loss, grad_norm };
+    enum class Which : uint8_t { loss, grad_norm, loss_scale, skipped_steps };
     virtual ~Source() = default;
     virtual double number(Which which) = 0;
   };
@@ -42,9 +42,14 @@ class CLEAVE_API StepNumber {
 
 struct StepResult {
   StepNumber loss;
-  // Of the gradients before clipping. 0 where it isn't computed: without clip_norm,
+  // Of the gradients of the loss before clipping. 0 where it isn't computed: without clip_norm,
   // report_grad_norm and on_nonfinite, and in runs that don't update the parameters.
   StepNumber grad_norm;
+  // Where the loss is scaled (TrainOptions::loss_scaling): what this run's was multiplied by, and
+  // how many steps were skipped because a gradient was inf or nan, from the first step of the store
+  // on, this one included. Else 1 and 0, as in a run that on_nonfinite skips.
+  StepNumber loss_scale{1};
+  StepNumber skipped_steps;
   bool skipped = false;  // NonFinite::skip_step: the run changed nothing, and has no outputs
 };
 

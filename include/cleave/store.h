@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "cleave/host_tensor.h"
+#include "cleave/device_tensor.h"
 
 namespace cleave {
 
@@ -72,6 +72,14 @@ class CLEAVE_API Variable {
   // the Variable. Programs use it from their next run on (Report::rebinds). Errors (user): another
   // dtype or shape, strides that aren't row-major, an address that doesn't suit the elements.
   void bind(HostTensor memory, Contents contents);
+  // The same with memory of the host or a device, which is kept as long as the Variable is there.
+  // On a device the Variable moves with the next run of a program there; until then only what the
+  // host had can be read, with Contents::of_memory nothing. Errors (user): as above; it is const;
+  // on a device an address that is no multiple of 16 bytes; then from a run on another device.
+  void bind(const DeviceTensor& memory, Contents contents);
+  // Its memory on the device of the programs that use it, or the host's, whichever was written
+  // last; for reading, until the next run that updates it. Waits for the runs before.
+  DeviceTensor there() const;
 
   // Whether both are the same tensor, not whether their elements are equal.
   friend bool operator==(const Variable& a, const Variable& b) { return a.state_ == b.state_; }

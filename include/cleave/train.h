@@ -31,6 +31,7 @@
 #include <span>
 #include <type_traits>
 
+#include "cleave/device_tensor.h"
 #include "cleave/input_spec.h"
 #include "cleave/nn.h"
 #include "cleave/optimizer_ref.h"
@@ -43,20 +44,35 @@
 namespace cleave {
 
 // A tensor that is read during the call, or written where InputSpec::is_updated says so: the
-// caller's, which must live as long, or one that the InputRef was given for its own.
-class InputRef {
+// caller's, which must live as long, or one that the InputRef was given for its own. A DeviceTensor
+// is kept until the run is over that it is given to, and may lie on the program's device: there it
+// is read where it lies, or copied within the device if its address is no multiple of 16 bytes or
+// it lies in memory that the program writes (Report::counters: copies). Errors (user): it is on
+// another device than the program; it lies by other strides than its spec says, or is updated and
+// would have to be copied.
+class CLEAVE_API InputRef {
  public:
   InputRef(const HostTensor& tensor) : tensor_(&tensor), is_const_(true) {}
   InputRef(HostTensor& tensor) : tensor_(&tensor) {}
   InputRef(HostTensor&& tensor)
       : own_(std::make_shared<HostTensor>(std::move(tensor))), tensor_(own_.get()) {}
-  const HostTensor& tensor() const { return *tensor_; }
+  InputRef(const DeviceTensor& tensor)
+      : own_(tensor.tensor_), tensor_(own_.get()), is_const_(tensor.is_const()),
+        device_(tensor.device()) {}
+  // Throws (user) if it isn't the host's.
+  const HostTensor& tensor() const;
+  // Its type and address, wherever that is.
+  const HostTensor& place() const { return *tensor_; }
+  Device device() const { return device_; }
   bool is_const() const { return is_const_; }
+  // What keeps its memory; null for a tensor that the caller keeps.
+  const std::shared_ptr<HostTensor>& kept() const { return own_; }
 
  private:
   std::shared_ptr<HostTensor> own_;
   const HostTensor* tensor_;
   bool is_const_ = false;
+  Device device_;
 };
 
 // An input by the name of its spec: step.run({{"x", x}, {"y", y}}).
@@ -96,6 +112,8 @@ class CLEAVE_API TrainStep {
   // yet, or the last one failed or was skipped.
   HostTensor output(size_t k) const;
   HostTensor output_view(size_t k) const;
+  // The same memory where the program runs: on a device it isn't copied to the host.
+  DeviceTensor output_there(size_t k) const;
   // A copy of what a value of CompileOptions::watch was in the last run. Error (user): it isn't
   // watched, or the last run didn't compute it.
   HostTensor value(const std::string& name) const;
@@ -171,6 +189,8 @@ class CLEAVE_API CompiledFunction {
   void run_in_place(std::span<const InputRef> inputs);
   HostTensor output(size_t k) const;
   HostTensor output_view(size_t k) const;
+  // The same memory where the program runs: on a device it isn't copied to the host.
+  DeviceTensor output_there(size_t k) const;
   // As of a TrainStep.
   HostTensor value(const std::string& name) const;
 

@@ -57,7 +57,7 @@ Result<BuiltLibrary> build_step(const TrainStep& step, const std::string& path,
   Source source;
   CLEAVE_TRY(const auto held, begin(parts.programs, options, source));
   const ProgramCode::Marks& marks = parts.programs.last().marks();
-  if (marks.norm_at) source.outputs.emplace_back(ahead::norm_name);
+  for (const auto& [name, at] : ahead::numbers_of(marks)) source.outputs.push_back(name);
   for (const auto& [name, at] : marks.watched_at) source.outputs.push_back(name);
   if (parts.on_nonfinite == NonFinite::skip_step) source.skip_text = not_finite;
   TraceSource trace(source, parts.learning_rates);

@@ -14,6 +14,14 @@ std::string_view role_of(VariableKind kind) {
 
 }  // namespace
 
+std::map<std::string, size_t> numbers_of(const ProgramCode::Marks& marks) {
+  std::map<std::string, size_t> out;
+  if (marks.norm_at) out["grad_norm"] = *marks.norm_at;
+  if (marks.scale_at) out["loss_scale"] = *marks.scale_at;
+  if (marks.skipped_at) out["skipped_steps"] = *marks.skipped_at;
+  return out;
+}
+
 // What a trace and compiled code have in common. Placeholders are names.
 struct TraceSource::Parts {
   const Graph& graph;
@@ -90,14 +98,16 @@ Result<Source::Program> TraceSource::program(const Parts& parts) {
         entry(name, v, parts.freezes && is_kept(parts.graph, parts.graph.find(name)), parts.sizes);
   for (size_t k = 0; k < parts.rates.size() && k < rates_.size(); ++k)
     out.state[parts.rates[k]] = entry(rates_[k].first, rates_[k].second, false, parts.sizes);
+  const std::map<std::string, size_t> numbers = numbers_of(parts.marks);
   for (size_t k = 0; k < source_.outputs.size(); ++k) {
     const std::string& name = source_.outputs[k];
+    const auto number = numbers.find(name);
     const auto watched = parts.marks.watched_at.find(name);
     std::optional<size_t>& at = out.outputs.emplace_back();
     if (k < parts.results)
       at = k;
-    else if (name == norm_name && parts.marks.norm_at)
-      at = parts.marks.norm_at;
+    else if (number != numbers.end())
+      at = number->second;
     else if (watched != parts.marks.watched_at.end())
       at = watched->second;
   }

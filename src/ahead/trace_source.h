@@ -9,7 +9,8 @@
 
 namespace cleave::ahead {
 
-constexpr std::string_view norm_name = "grad_norm";
+// What a step computes beside its results, by name, where it does.
+std::map<std::string, size_t> numbers_of(const ProgramCode::Marks& marks);
 
 class TraceSource {
  public:

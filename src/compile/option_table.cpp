@@ -131,6 +131,16 @@ constexpr OptionRow rows[] = {
         "accumulate", "4", "runs whose gradients are averaged for one update of the parameters"),
     row<&TrainOptions::on_nonfinite>("on_nonfinite", "skip_step",
                                      "what becomes of a run whose loss or gradients aren't finite"),
+    row<&TrainOptions::loss_scaling>(
+        "loss_scaling", "off",
+        "whether the loss is scaled for its gradients; automatic: with autocast to f16"),
+    row<&TrainOptions::init_scale>("init_scale", "1024", "of the loss, if the store has none"),
+    row<&TrainOptions::growth_factor>(
+        "growth_factor", "1.5", "of the scale, after growth_interval steps that weren't skipped"),
+    row<&TrainOptions::backoff_factor>("backoff_factor", "0.25",
+                                       "of the scale, after a step that was skipped"),
+    row<&TrainOptions::growth_interval>(
+        "growth_interval", "100", "steps in a row without a skipped one, before the scale grows"),
     row<&TrainOptions::ema_decay>("ema_decay", "0.999",
                                   "of the averages of the parameters that are kept; 0: none are"),
     row<&TrainOptions::seed>("seed", "7", "of the step's random numbers, if its store has none"),

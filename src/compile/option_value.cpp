@@ -19,6 +19,7 @@ Failure wrong_kind() { return {}; }
 constexpr std::array<std::string_view, 4> compilers = {"automatic", "clang", "cc", "none"};
 constexpr std::array<std::string_view, 2> other_sizes = {"refuse", "grow"};
 constexpr std::array<std::string_view, 3> cuda_graphs = {"automatic", "on", "off"};
+constexpr std::array<std::string_view, 3> loss_scalings = {"automatic", "on", "off"};
 constexpr std::array<std::string_view, 3> nonfinites = {"keep", "skip_step", "error"};
 
 template <class T>
@@ -68,6 +69,7 @@ std::string text_of(CompilerChoice v) { return std::string(compilers[static_cast
 std::string text_of(OtherSizes v) { return std::string(other_sizes[static_cast<size_t>(v)]); }
 std::string text_of(CudaGraphs v) { return std::string(cuda_graphs[static_cast<size_t>(v)]); }
 std::string text_of(NonFinite v) { return std::string(nonfinites[static_cast<size_t>(v)]); }
+std::string text_of(LossScaling v) { return std::string(loss_scalings[static_cast<size_t>(v)]); }
 std::string text_of(const Target& v) { return target_word(v); }
 std::string text_of(const Device& v) { return v.text(); }
 
@@ -113,6 +115,9 @@ Status read_value(std::string_view text, CompilerChoice& v) {
 Status read_value(std::string_view text, OtherSizes& v) { return read_name(text, other_sizes, v); }
 Status read_value(std::string_view text, CudaGraphs& v) { return read_name(text, cuda_graphs, v); }
 Status read_value(std::string_view text, NonFinite& v) { return read_name(text, nonfinites, v); }
+Status read_value(std::string_view text, LossScaling& v) {
+  return read_name(text, loss_scalings, v);
+}
 
 Status read_value(std::string_view text, Target& v) {
   CLEAVE_TRY(v, parse_target_word(text));

@@ -25,6 +25,7 @@ constexpr std::string_view kind_of(const CompilerChoice*) { return "automatic, c
 constexpr std::string_view kind_of(const OtherSizes*) { return "refuse or grow"; }
 constexpr std::string_view kind_of(const CudaGraphs*) { return "automatic, on or off"; }
 constexpr std::string_view kind_of(const NonFinite*) { return "keep, skip_step or error"; }
+constexpr std::string_view kind_of(const LossScaling*) { return "automatic, on or off"; }
 constexpr std::string_view kind_of(const Target*) {
   return "native, x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4-bf16, aarch64, cuda or sm_90, then "
          "rates";
@@ -49,6 +50,7 @@ std::string text_of(CompilerChoice v);
 std::string text_of(OtherSizes v);
 std::string text_of(CudaGraphs v);
 std::string text_of(NonFinite v);
+std::string text_of(LossScaling v);
 std::string text_of(const Target& v);
 std::string text_of(const Device& v);
 std::string text_of(const MemoryBudget& v);
@@ -67,6 +69,7 @@ Status read_value(std::string_view text, CompilerChoice& v);
 Status read_value(std::string_view text, OtherSizes& v);
 Status read_value(std::string_view text, CudaGraphs& v);
 Status read_value(std::string_view text, NonFinite& v);
+Status read_value(std::string_view text, LossScaling& v);
 // Errors: those of parse_target_word.
 Status read_value(std::string_view text, Target& v);
 Status read_value(std::string_view text, Device& v);

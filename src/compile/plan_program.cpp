@@ -6,7 +6,7 @@
 namespace cleave {
 
 Result<MeasuredProgram> measure_program(const Graph& graph, Backend& backend, Save save) {
-  CLEAVE_TRY(LoweredProgram lowered, lower_graph(graph, backend.fuse_costs()));
+  CLEAVE_TRY(LoweredProgram lowered, lower_graph(graph, backend.fuse_costs().choices));
   CLEAVE_TRY(LoweredProgram linked, link_library(std::move(lowered), backend));
   CLEAVE_TRY(LoweredProgram laid, lay_in_place(std::move(linked), backend, save));
   const MemoryBound bound = measure_memory(laid);

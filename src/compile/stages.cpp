@@ -70,7 +70,7 @@ Status run_part(Stage first, Stage last, Graph& graph, const StageInputs& in, Re
 // The stages from lower to in_place.
 Result<LoweredProgram> make_kernels(const Graph& graph, std::optional<int64_t> arena_room,
                                     Backend& backend, StageRunner& run) {
-  const LowerChoices choices = backend.fuse_costs();
+  const LowerChoices choices = backend.fuse_costs().choices;
   CLEAVE_TRY(LoweredProgram lowered,
              run(Stage::lower, graph, [&] { return lower(graph, choices); }));
   CLEAVE_TRY(LoweredProgram linked, run(Stage::products, lowered,

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/alignment.h"
+#include "base/element_address.h"
 #include "compile/stages.h"
 #include "exec/device_variable.h"
 #include "exec/input_sizes.h"
@@ -127,6 +128,8 @@ Result<std::unique_ptr<BoundProgram>> BoundProgram::make(std::shared_ptr<const P
   p->bound_inputs_.resize(c.inputs.size());
   p->copies_.resize(c.inputs.size());
   p->tensors_.resize(c.inputs.size());
+  p->is_there_.resize(c.inputs.size());
+  p->copies_there_.resize(c.inputs.size());
   p->shared_.reserve(c.inputs.size() + p->variables_.size());
   if (p->instance_->use() || !p->instance_->graph_counts().reason.empty()) {
     p->recorded_ = &p->report_.counters["cudagraph_records"];
@@ -184,6 +187,8 @@ Status BoundProgram::bind_variables(const std::shared_ptr<DeviceUse>& use) {
     if (data == b.data) continue;
     if (b.data != nullptr) ++report_.counters["rebinds"];
     b.data = data;
+    if (instance_->device_memory())
+      b.there = HostTensor::borrow(state.value.dtype(), state.value.shape(), data);
     is_moved_ = true;
   }
   return {};
@@ -203,21 +208,76 @@ const HostTensor& BoundProgram::bindable(const HostTensor& input, size_t k) {
   return *copy;
 }
 
+// The tensor, or its copy on the device: where its address suits no wide access, or it is only read
+// and lies in memory that the program writes.
+Result<const HostTensor*> BoundProgram::bindable_there(const InputRef& given, size_t k) {
+  const InputSpec& spec = code_->specs[k];
+  const HostTensor& input = given.place();
+  const std::shared_ptr<DeviceMemory>& memory = instance_->device_memory();
+  if (const Device ours = memory ? memory->device() : Device(); given.device() != ours)
+    return user_error("{} is {} on {}, and the program runs on {}: expected one device",
+                      operand_text(k), input.type_text(), given.device().text(), ours.text());
+  if (!has_strides_of(input, spec))
+    return user_error("{} is {} on {}, expected {}: only tensors of the host are rearranged",
+                      operand_text(k), input.type_text(), given.device().text(), spec_text(spec));
+  const bool is_apart = reinterpret_cast<uintptr_t>(input.data()) % device_alignment != 0;
+  if (input.numel() == 0 || (!is_apart && (spec.is_updated || !is_written_there(input))))
+    return &input;
+  if (spec.is_updated)
+    return user_error("{} is updated, and its address on {} is no multiple of {} bytes",
+                      operand_text(k), given.device().text(), device_alignment);
+  ++report_.counters["copies"];
+  auto& [block, copy] = copies_there_[k];
+  const int64_t bytes = input.extent_bytes();
+  if (!copy) {
+    CLEAVE_TRY(block, DeviceBlock::make(memory, bytes));
+    copy = HostTensor::borrow(input.dtype(), input.shape(), input.strides(), block.data());
+  }
+  CLEAVE_CHECK(memory->copy(block.data(), input.data(), bytes, instance_->arena()->queue()));
+  return &*copy;
+}
+
+Status BoundProgram::bind_operand(Instance& instance, size_t k) const {
+  const HostTensor& tensor = *tensors_[k];
+  const size_t placeholder = code_->inputs[k];
+  if (!is_there_[k]) return instance.bind(placeholder, memory_of(tensor));
+  return instance.bind_there(placeholder, const_cast<void*>(tensor.data()), tensor.extent_bytes());
+}
+
+// A run that is started may read them when the call is over.
+void BoundProgram::keep_until_over(std::span<const InputRef> inputs) {
+  const auto is_kept = [](const InputRef& r) {
+    return r.kept() != nullptr && !r.device().is_cpu();
+  };
+  std::vector<std::shared_ptr<HostTensor>>& kept = kept_[++runs_ % kept_.size()];
+  kept.clear();
+  for (const InputRef& input : inputs)
+    if (is_kept(input)) kept.push_back(input.kept());
+}
+
 Status BoundProgram::bind(std::span<const InputRef> inputs, Next next) {
   CLEAVE_CHECK(bind_folded());
   CLEAVE_CHECK(bind_variables(next == Next::start ? instance_->use() : nullptr));
-  // A device has a copy of each input, which is nobody else's.
+  keep_until_over(inputs);
+  // A device has a copy of each input of the host, which is nobody else's.
   const bool may_share = updates_inputs_ || !instance_->device_memory();
   for (size_t k = 0; k < inputs.size(); ++k) {
-    const HostTensor& tensor = bindable(inputs[k].tensor(), k);
-    tensors_[k] = &tensor;
+    const bool is_there = !inputs[k].device().is_cpu();
+    const HostTensor* tensor = nullptr;
+    if (is_there) {
+      CLEAVE_TRY(tensor, bindable_there(inputs[k], k));
+    } else {
+      tensor = &bindable(inputs[k].place(), k);
+    }
+    tensors_[k] = tensor;
+    is_there_[k] = is_there;
     const void*& bound = bound_inputs_[k];
-    const bool is_same = tensor.data() == bound;
-    is_moved_ |= !is_same && may_share;
+    const bool is_same = tensor->data() == bound;
+    is_moved_ |= !is_same && (may_share || is_there);
     if (is_same && code_->specs[k].is_static) continue;
     if (bound != nullptr && code_->specs[k].is_static) ++report_.counters["rebinds"];
-    CLEAVE_CHECK(instance_->bind(code_->inputs[k], memory_of(tensor)));
-    bound = tensor.data();
+    CLEAVE_CHECK(bind_operand(*instance_, k));
+    bound = tensor->data();
   }
   if (is_moved_ && (updates_inputs_ || updates_variables_)) CLEAVE_CHECK(check_shared(inputs));
   is_moved_ = false;
@@ -230,14 +290,16 @@ Status BoundProgram::check_shared(std::span<const InputRef> inputs) {
   shared_.clear();
   for (size_t k = 0; k < inputs.size(); ++k) {
     const bool is_updated = code_->specs[k].is_updated;
-    if (is_updated && instance_->overlaps_arena(tensors_[k]->data(), tensors_[k]->extent_bytes()))
+    const auto overlaps = is_there_[k] ? &Instance::overlaps_there : &Instance::overlaps_arena;
+    if (is_updated && (*instance_.*overlaps)(tensors_[k]->data(), tensors_[k]->extent_bytes()))
       return user_error("{} is updated, and lies in memory of the program: results of its last run",
                         operand_text(k));
     shared_.add({tensors_[k], k, is_updated});
   }
   for (size_t i = 0; i < variables_.size(); ++i)
-    shared_.add({&trace::Access::host(variables_[i].variable), inputs.size() + i,
-                 variables_[i].is_updated});
+    shared_.add(
+        {variables_[i].there ? &*variables_[i].there : &trace::Access::host(variables_[i].variable),
+         inputs.size() + i, variables_[i].is_updated});
   const auto pair = shared_.find();
   if (!pair) return {};
   return user_error("{} is updated, and its memory is also that of {}",
@@ -265,7 +327,17 @@ Status BoundProgram::run_boxed(HostTensors&& inputs) {
   return end_run(instance_->run(&release));
 }
 
-Status BoundProgram::run() { return end_run(instance_->run()); }
+Status BoundProgram::run() {
+  Status ran = end_run(instance_->run());
+  for (auto& kept : kept_) kept.clear();
+  return ran;
+}
+
+Status BoundProgram::settle() {
+  Status settled = instance_->settle();
+  for (auto& kept : kept_) kept.clear();
+  return settled;
+}
 
 Status BoundProgram::start(std::shared_ptr<StartedRun> run) {
   return end_run(instance_->start(std::move(run)));
@@ -330,7 +402,7 @@ Result<HostTensors> BoundProgram::recompute(const Values& values) const {
   for (const auto& [placeholder, memory] : code_->own) CLEAVE_CHECK(bind(placeholder, *memory));
   for (const Bound& b : variables_)
     CLEAVE_CHECK(bind_variable(*run, b.placeholder, *trace::Access::state(b.variable)));
-  for (size_t k = 0; k < tensors_.size(); ++k) CLEAVE_CHECK(bind(code_->inputs[k], *tensors_[k]));
+  for (size_t k = 0; k < tensors_.size(); ++k) CLEAVE_CHECK(bind_operand(*run, k));
   CLEAVE_CHECK(run->run());
   HostTensors out;
   for (size_t k = 0; k < values.size(); ++k) {
@@ -353,6 +425,24 @@ bool BoundProgram::is_written(const HostTensor& input) const {
     return begin < memory + trace::Access::host(b.variable).bytes() &&
            memory < begin + input.extent_bytes();
   });
+}
+
+bool BoundProgram::is_written_there(const HostTensor& input) const {
+  if (instance_->overlaps_there(input.data(), input.extent_bytes())) return true;
+  const auto* begin = static_cast<const std::byte*>(input.data());
+  return std::ranges::any_of(variables_, [&](const Bound& b) {
+    const auto* memory = static_cast<const std::byte*>(b.data);
+    return b.is_updated && begin < memory + trace::Access::host(b.variable).bytes() &&
+           memory < begin + input.extent_bytes();
+  });
+}
+
+DeviceTensor BoundProgram::result_there(size_t k, std::shared_ptr<void> keep) const {
+  const std::shared_ptr<DeviceMemory>& memory = instance_->device_memory();
+  if (!memory) return DeviceTensor(result(k, std::move(keep)));
+  const Type& type = returned_type(traced(), k);
+  return DeviceTensor::borrow(memory->device(), type.dtype, static_shape(type), strides_of(type),
+                              instance_->result_there(k), std::move(keep));
 }
 
 HostTensor BoundProgram::result(size_t k, std::shared_ptr<void> keep) const {

@@ -5,10 +5,12 @@
 // Each run looks up where the Variables are, because Variable::bind may move them, and binds inputs
 // but static ones that lie where they lay.
 #pragma once
+#include <array>
 #include <map>
 #include <optional>
 #include <span>
 
+#include "backend/device_memory.h"
 #include "cleave/train.h"
 #include "compile/code_pool.h"
 #include "exec/executable.h"
@@ -22,8 +24,11 @@ namespace cleave {
 struct ProgramCode {
   // What else the program computes, beside its results.
   struct Marks {
-    std::optional<size_t> norm_at = {};             // the gradient norm's position in `return`
-    std::map<std::string, size_t> watched_at = {};  // that of each watched value
+    // Positions in `return`.
+    std::optional<size_t> norm_at = {};             // of the gradients' norm
+    std::optional<size_t> scale_at = {};            // of the loss's scale
+    std::optional<size_t> skipped_at = {};          // of the number of steps that it skipped
+    std::map<std::string, size_t> watched_at = {};  // of each watched value
     Values checked = {};                            // of the graph (train/nonfinite.h)
     Variable rng = {};                              // if it draws random numbers
   };
@@ -91,7 +96,7 @@ class BoundProgram {
   Status run();
   // As Instance::start, behind a bind for that.
   Status start(std::shared_ptr<StartedRun> run);
-  Status settle() { return instance_->settle(); }
+  Status settle();
   // The same, and leaves it to others to be told of a failure.
   void wait() const;
   // Takes the inputs, which are bound, and drops each when it is read no more; those that are
@@ -99,6 +104,7 @@ class BoundProgram {
   Status run_boxed(HostTensors&& inputs);
   // Result k of the last run, in the program's memory, which `keep` keeps.
   HostTensor result(size_t k, std::shared_ptr<void> keep = nullptr) const;
+  DeviceTensor result_there(size_t k, std::shared_ptr<void> keep = nullptr) const;
   double number(size_t k) const;  // of a result with one element
   // The same in StartedRun::ended.
   double ended_number(size_t k) const;
@@ -121,6 +127,10 @@ class BoundProgram {
   BoundProgram() = default;
   bool is_written(const HostTensor& input) const;
   const HostTensor& bindable(const HostTensor& input, size_t k);
+  Result<const HostTensor*> bindable_there(const InputRef& input, size_t k);
+  Status bind_operand(Instance& instance, size_t k) const;
+  bool is_written_there(const HostTensor& input) const;
+  void keep_until_over(std::span<const InputRef> inputs);
   Status bind_variables(const std::shared_ptr<DeviceUse>& use);
   double number_at(size_t k, const void* data) const;
   void count_graphs();
@@ -133,6 +143,11 @@ class BoundProgram {
   struct Bound : ProgramCode::PlacedVariable {
     void* data = nullptr;  // where it is bound, on the device if the program's memory is there
     const trace::DeviceCopy* copy = nullptr;  // then
+    std::optional<HostTensor> there;          // then: its address, for shared memory
+  };
+  struct CopyThere {
+    DeviceBlock block;
+    std::optional<HostTensor> tensor;
   };
   std::shared_ptr<const ProgramCode> code_;
   Report report_;
@@ -142,6 +157,11 @@ class BoundProgram {
   std::vector<const void*> bound_inputs_;
   std::vector<std::optional<HostTensor>> copies_;
   std::vector<const HostTensor*> tensors_;  // what is bound: the caller's, or copies
+  std::vector<bool> is_there_;              // and whether that is on the device
+  std::vector<CopyThere> copies_there_;
+  // Tensors of the device that were given for the last runs (ArenaMemory::turns and as many).
+  std::array<std::vector<std::shared_ptr<HostTensor>>, 4> kept_;
+  size_t runs_ = 0;
   bool updates_inputs_ = false, updates_variables_ = false;
   bool is_moved_ = true;  // some address is another one than when shared memory was looked for
   SharedMemory shared_;

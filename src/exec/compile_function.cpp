@@ -9,6 +9,13 @@
 
 namespace cleave {
 
+const HostTensor& InputRef::tensor() const {
+  if (!device_.is_cpu())
+    throw_failure(user_error("an input is {} on {}, expected a tensor of the host",
+                             tensor_->type_text(), device_.text()));
+  return *tensor_;
+}
+
 struct CompiledFunction::State {
   std::unique_ptr<SizedPrograms> programs;
   std::shared_ptr<FoldedPool> folded;  // null unless it is frozen
@@ -151,13 +158,22 @@ void require_results(const CompiledFunction::State& s) {
                    "failed"));
 }
 
+void require_output(const CompiledFunction::State& s, size_t k) {
+  const size_t results = s.programs->results();
+  if (k >= results) throw_failure(user_error("compile: output {} is outside [0, {})", k, results));
+  require_results(s);
+}
+
 }  // namespace
 
 HostTensor CompiledFunction::output_view(size_t k) const {
-  const size_t results = state().programs->results();
-  if (k >= results) throw_failure(user_error("compile: output {} is outside [0, {})", k, results));
-  require_results(state());
+  require_output(state(), k);
   return state().programs->result(k);
+}
+
+DeviceTensor CompiledFunction::output_there(size_t k) const {
+  require_output(state(), k);
+  return state().programs->result_there(k);
 }
 
 HostTensor CompiledFunction::value(const std::string& name) const {

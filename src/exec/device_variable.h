@@ -4,7 +4,8 @@
 //   the device writes   a run that updates it              copied back when the host reads it
 //
 // A Variable has one such copy, which stays where it is: programs for one device share it. Of one
-// for another device the copy moves, through the host. Whoever touches it waits for the runs that
+// for another device the copy moves, through the host, unless it is memory of the host program
+// (Variable::bind): that is an error (user). Whoever touches it waits for the runs that
 // were started with it (DeviceUse), but these runs' own instance.
 #pragma once
 #include "backend/device_memory.h"

@@ -105,6 +105,9 @@ class RunningInstance final : public Instance {
   const std::shared_ptr<ArenaMemory>& arena() const override { return runner_.arena(); }
   bool overlaps_arena(const void* data, int64_t bytes) const override {
     if (there_) return there_->overlaps_results(data, bytes);
+    return overlaps_there(data, bytes);
+  }
+  bool overlaps_there(const void* data, int64_t bytes) const override {
     const auto* begin = static_cast<const std::byte*>(data);
     const std::byte* memory = arena()->data();
     return begin < memory + arena()->size_bytes() && memory < begin + bytes;
@@ -113,6 +116,10 @@ class RunningInstance final : public Instance {
     if (!there_) return runner_.result(k);
     value_or_throw(runs_->settle());
     return there_->result(k);
+  }
+  void* result_there(size_t k) const override {
+    if (runs_) value_or_throw(runs_->settle());
+    return const_cast<void*>(static_cast<const void*>(runner_.result(k)));
   }
   void fill_arena_pattern() override {
     wait();

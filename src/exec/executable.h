@@ -80,13 +80,14 @@ class Instance {
       if (!holds<T>(DType::bf16)) all.dtype = dtype_of<T>();  // 16 bits may be either half
     return bind(placeholder, all);
   }
-  // The same with memory of the instance's device, which the caller has filled.
+  // The same with memory of the instance's device, which the caller has filled, aligned to 16.
   virtual Status bind_there(size_t placeholder, void* data, int64_t bytes) = 0;
   // Where the operands lie; null: the host's memory.
   virtual const std::shared_ptr<DeviceMemory>& device_memory() const = 0;
   virtual const std::shared_ptr<ArenaMemory>& arena() const = 0;
-  // Whether memory that holds results lies there.
+  // Whether memory that holds results lies there: of the host, and of the device.
   virtual bool overlaps_arena(const void* data, int64_t bytes) const = 0;
+  virtual bool overlaps_there(const void* data, int64_t bytes) const = 0;
   // Runs the program once. A failure (index out of range, unbound placeholder, entered twice)
   // leaves every bound placeholder as it was.
   Status run() { return run(nullptr); }
@@ -120,6 +121,8 @@ class Instance {
   // made when it is asked for the first time, behind all runs; throws the device's error, and that
   // of a run that was started.
   virtual const void* result(size_t k) const = 0;
+  // The same where the operands lie: on a device it isn't copied.
+  virtual void* result_there(size_t k) const = 0;
   // Fills the arena with a pattern; after a run, the highest byte touched (rounded up to 64).
   virtual void fill_arena_pattern() = 0;
   virtual int64_t touched_arena_bytes() const = 0;

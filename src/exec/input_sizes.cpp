@@ -193,14 +193,14 @@ Status InputSizes::read(std::span<const InputRef> inputs, std::vector<int64_t>& 
   for (const Size& s : sizes_) {
     CLEAVE_CHECK(read_size(s, inputs));
     const Place& first = s.places.front();
-    sizes.push_back(inputs[first.input].tensor().shape()[first.dim]);
+    sizes.push_back(inputs[first.input].place().shape()[first.dim]);
   }
   return {};
 }
 
 Status InputSizes::read_input(const InputRef& given, size_t k) const {
   const InputSpec& spec = specs_[k];
-  const HostTensor& input = given.tensor();
+  const HostTensor& input = given.place();
   const std::vector<InputDim>& dims = spec.shape.dims();
   const bool grows = other_ == OtherSizes::grow;
   const bool fits = input.dtype() == spec.dtype &&
@@ -211,10 +211,11 @@ Status InputSizes::read_input(const InputRef& given, size_t k) const {
   if (!fits || !(lies || spec.copy_strides)) {
     const bool shows = !lies && !(spec.strides.empty() && input.is_row_major());
     return user_error(
-        "{}: input {} `{}`: got {}{} on cpu, expected {}{} on cpu", what_, k, spec.name,
+        "{}: input {} `{}`: got {}{} on {}, expected {}{} on {}", what_, k, spec.name,
         plain_text(input),
         shows ? fmt::format("{{{}}}", fmt::join(input.strides(), ",")) : std::string(),
-        shape_text(spec), shows ? strides_text(spec) : std::string());
+        given.device().text(), shape_text(spec), shows ? strides_text(spec) : std::string(),
+        given.device().text());
   }
   if (!is_aligned(input.data(), input.dtype()) && input.numel() > 0)
     return user_error("{}: input {} `{}`: its address is no multiple of the {} bytes of {}", what_,
@@ -226,13 +227,13 @@ Status InputSizes::read_input(const InputRef& given, size_t k) const {
 }
 
 Status InputSizes::read_size(const Size& size, std::span<const InputRef> inputs) const {
-  const auto given = [&](const Place& p) { return inputs[p.input].tensor().shape()[p.dim]; };
+  const auto given = [&](const Place& p) { return inputs[p.input].place().shape()[p.dim]; };
   const Place& first = size.places.front();
   for (const Place& p : size.places) {
     if (!size.allows(given(p)))
       return user_error("{}: {}: {} is {}, expected {}: got {}", what_, place_text(p),
                         size.bounds.name, given(p), bounds_text(size.bounds),
-                        inputs[p.input].tensor().type_text());
+                        inputs[p.input].place().type_text());
     if (given(p) != given(first))
       return user_error("{}: {} is {} in {} and {} in {}", what_, size.bounds.name, given(first),
                         place_text(first), given(p), place_text(p));

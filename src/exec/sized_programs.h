@@ -65,6 +65,7 @@ class SizedPrograms {
   size_t results() const;
   // Result k of the last run: a view that keeps its memory.
   HostTensor result(size_t k) const { return last_->result(k, last_); }
+  DeviceTensor result_there(size_t k) const { return last_->result_there(k, last_); }
   void watch_memory();
   void profile_kernels(bool on);
 

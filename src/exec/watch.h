@@ -18,7 +18,10 @@ class Watch {
   explicit Watch(const std::vector<std::string>& names);
 
   bool has(const std::string& name) const { return values_.contains(name); }
-  void set(const std::string& name, ValueId v) { values_[name] = v; }
+  void set(const std::string& name, ValueId v) {
+    values_[name] = v;
+    std::erase(missing_, name);
+  }
   // Names that are wanted and not found yet.
   const std::vector<std::string>& missing() const { return missing_; }
 

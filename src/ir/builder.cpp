@@ -39,7 +39,7 @@ namespace {
 // Places a constant that a rule creates on the device of the graph's first placeholder.
 void place_constant(const Graph& g, NodeSpec& spec) {
   const int device = spec.op->schema.find("device");
-  if (device < 0 || spec.attrs.find(static_cast<uint16_t>(device))) return;
+  if (device < 0 || !spec.inputs.empty() || spec.attrs.find(static_cast<uint16_t>(device))) return;
   for (const Placeholder& p : g.placeholders()) {
     if (p.role == Role::symint) continue;
     const Device d = g.type(p.value).device;

@@ -1,6 +1,9 @@
 #include "ir/move_graph.h"
 
+#include <algorithm>
+
 #include "ir/builder.h"
+#include "ir/print.h"
 #include "ir/rebuild.h"
 
 namespace cleave {
@@ -16,8 +19,10 @@ class Moving : public Rebuilding {
     const int arg = spec.op->schema.find("device");
     if (arg < 0) return;
     const auto at = static_cast<uint16_t>(arg);
-    const bool is_given = spec.attrs.find(at) != nullptr;
-    if (is_given || (spec.inputs.empty() && !device_.is_cpu())) spec.attrs.set(at, device_.text());
+    if (!spec.inputs.empty())
+      spec.attrs.erase(at);  // a copy to where its operand is
+    else if (spec.attrs.find(at) != nullptr || !device_.is_cpu())
+      spec.attrs.set(at, device_.text());
   }
 
   Result<ValueId> result(Graph& to, ValueId made, const Type& old) override {
@@ -47,6 +52,27 @@ Device device_of(const Graph& g) {
   for (const Placeholder& p : g.placeholders())
     if (const Type& t = g.type(p.value); p.role != Role::symint && t.rank() > 0) return t.device;
   return {};
+}
+
+namespace {
+
+bool is_all_on(const Graph& g, Device device) {
+  for (const Placeholder& p : g.placeholders())
+    if (const Type& t = g.type(p.value);
+        p.role != Role::symint && t.rank() > 0 && t.device != device)
+      return false;
+  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
+    for (const Type& t : g.output_types(n))
+      if (!t.is_none && t.device != device) return false;
+  return true;
+}
+
+}  // namespace
+
+bool lies_on(const Graph& g, Device device) {
+  return is_all_on(g, device) &&
+         std::ranges::all_of(subgraphs_in_order(g, {}),
+                             [&](const GraphRef& sub) { return is_all_on(*sub, device); });
 }
 
 }  // namespace cleave

@@ -36,7 +36,7 @@ struct KernelSheet {
   std::vector<Block*> open;
   int64_t next_var = 0;
   MakeScratch make_scratch = nullptr;
-  bool many_threads = false;  // FoldParts
+  bool many_threads = false;  // LoopChoices
   explicit KernelSheet(Kernel& k);
 };
 
@@ -57,7 +57,7 @@ class KernelBuilder {
 
   // Adds a result that belongs to the kernel itself, and gives its number.
   int scratch(DType dtype, const std::vector<int64_t>& shape);
-  // FoldParts: writes to places that are data are sorted first.
+  // LoopChoices: writes to places that are data are sorted first.
   bool has_many_threads() const { return sheet_.many_threads; }
 
   virtual Expr load(int flat, const Exprs& index);

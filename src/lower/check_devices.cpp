@@ -28,12 +28,19 @@ class Search {
     for (const Placeholder& p : g.placeholders())
       if (const Type& t = g.type(p.value); t.rank() > 0 || !t.device.is_cpu())
         look(g, p.value, p.role != Role::symint);
-    for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
+    for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) {
       for (uint32_t k = 0; k < g.node(n).output_count; ++k) look(g, g.node(n).out(k), true);
+      look_for_copy(g, n);
+    }
   }
 
   Status result() const {
     if (!elsewhere_) return {};
+    if (copied_ && here_)
+      return unsupported(
+          "@{}: {}, and its copy is {}: a copy from device to device within a program isn't "
+          "covered; move the whole graph there (--device, CompileOptions::device)\n  {}",
+          copied_->graph->name(), copied_->text(), copy_->type().text(), copy_->line());
     const std::string where = fmt::format("@{}: {}", elsewhere_->graph->name(), elsewhere_->text());
     const Device other = elsewhere_->type().device;
     if (!here_)
@@ -55,6 +62,15 @@ class Search {
   }
 
  private:
+  void look_for_copy(const Graph& g, NodeId n) {
+    const Node& node = g.node(n);
+    if (copied_ || node.op->name != "_to_copy") return;
+    const Type &from = g.type(node.inputs[0]), &to = g.type(node.out(0));
+    if (from.device == to.device || (from.device.is_cpu() && from.rank() == 0)) return;
+    copied_ = Place{&g, node.inputs[0]};
+    copy_ = Place{&g, node.out(0)};
+  }
+
   void look(const Graph& g, ValueId v, bool counts) {
     const Type& t = g.type(v);
     if (t.is_none || !counts) return;
@@ -64,6 +80,7 @@ class Search {
 
   const Device device_;
   std::optional<Place> here_, elsewhere_;
+  std::optional<Place> copied_, copy_;  // of the first copy to another device
 };
 
 }  // namespace

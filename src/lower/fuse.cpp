@@ -30,7 +30,7 @@ Status fuse_calls(Graph& graph, const OpRegistry& ops, const FuseCosts& costs) {
     CLEAVE_CHECK(copy_returned_views(g, ops));
     const FuseCalls calls = describe_calls(g, costs);
     FuseGroups groups = group_calls(g, calls, costs);
-    split_groups(g, calls, costs.cut, groups);
+    split_groups(g, calls, costs.choices.cut, groups);
     return rewrite_groups(g, calls, groups, *fused, taken);
   };
   CLEAVE_CHECK(rewrite_subgraphs(graph, [&](Graph& sub) -> Result<bool> {

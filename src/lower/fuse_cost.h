@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "cleave/target.h"
-#include "schedule/fold_form.h"
+#include "lower/lower_choices.h"
 
 namespace cleave {
 
@@ -22,10 +22,7 @@ struct FuseCosts {
   int64_t small_elements = 1 << 15;
   // An operand that is stored for a cheap result's sake takes at most this part of it.
   int64_t stored_part = 4;
-  FoldParts cut = {};
-  // Library calls convert operands from other floating dtypes themselves where they can
-  // (lower_cast.h). False: such a cast is made once for all its readers.
-  bool folds_casts = true;
+  LowerChoices choices = {};
 
   // The other fields are the same for all targets so far.
   static FuseCosts of(const MachineRates& rates);

@@ -72,7 +72,8 @@ void Grouper::begin(NodeId n) {
   g.orders = c.orders;
   if (c.kind == FuseCall::Kind::elementwise) add_results(n, Reorder(c.elements), g);
   g.first_kernel = g.last_kernel = c.kernels_before;
-  if (c.kind == FuseCall::Kind::fold) g.forms.push_back(*fold_form_of(p_.graph, n, p_.costs.cut));
+  if (c.kind == FuseCall::Kind::fold)
+    g.forms.push_back(*fold_form_of(p_.graph, n, p_.costs.choices.cut));
   p_.groups.all.push_back(std::move(g));
 }
 
@@ -98,7 +99,8 @@ void Grouper::join(NodeId n, int32_t g) {
     if (c.kind == FuseCall::Kind::elementwise) add_results(n, turn, to);
   }
   to.last_kernel = c.kernels_before;
-  if (c.kind == FuseCall::Kind::fold) to.forms.push_back(*fold_form_of(p_.graph, n, p_.costs.cut));
+  if (c.kind == FuseCall::Kind::fold)
+    to.forms.push_back(*fold_form_of(p_.graph, n, p_.costs.choices.cut));
 }
 
 int32_t Grouper::best_group(NodeId n) const {

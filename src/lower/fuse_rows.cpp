@@ -78,7 +78,7 @@ bool fits_rows(const Graph& graph, const FuseCalls& calls, const FuseCosts& cost
   const FuseCall& c = calls[n];
   if (c.kind == FuseCall::Kind::fold)
     return c.elements == group.elements &&
-           rows_agree({*fold_form_of(graph, n, costs.cut)}, group.forms);
+           rows_agree({*fold_form_of(graph, n, costs.choices.cut)}, group.forms);
   if (group.forms.empty()) return c.elements == group.elements;
   const FoldForm& f = group.forms[0];
   const bool is_full = c.elements == group.elements;

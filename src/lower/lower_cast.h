@@ -7,7 +7,7 @@
 //   %t = permute(%w.bf16; dims=[1,0])         memory of %w, transposed
 //   %y = mm(%x, %t)                           reads %w
 //
-// Unless the target has casts from floating dtypes made once (FuseCosts::folds_casts).
+// Unless the target has casts from floating dtypes made once (LowerChoices::folds_casts).
 //
 // This is correct whenever the library calls run: placeholders are written only by copies at the
 // program's end (lower_graph.cpp), and other storages last as long as what reads them.

@@ -1,16 +1,18 @@
-// What a target decides about lowering (FuseCosts has the rest).
+// What a target decides about lowering, beside what is fused (FuseCosts).
 #pragma once
-#include "lower/fuse_cost.h"
+#include "schedule/fold_form.h"
+#include "schedule/loop_choices.h"
 
 namespace cleave {
 
 struct LowerChoices {
-  FoldParts cut = {};
-  bool folds_casts = true;  // FuseCosts::folds_casts
-
-  LowerChoices() = default;
-  LowerChoices(const FoldParts& of) : cut(of) {}
-  LowerChoices(const FuseCosts& costs) : cut(costs.cut), folds_casts(costs.folds_casts) {}
+  FoldParts cut = {};  // of long folds
+  LoopChoices loops = {};
+  // Rows of matrices begin at multiples of so many bytes (pitch_rows.h).
+  int64_t row_bytes = 1;
+  // Library calls convert operands from other floating dtypes themselves where they can
+  // (lower_cast.h). False: such a cast is made once for all its readers.
+  bool folds_casts = true;
 };
 
 }  // namespace cleave

@@ -34,7 +34,7 @@ LoweredGroup write(Lowering& l, const Group& group,
         made.partials.push_back({dtype, elements});
         return add_partial(name, dtype, elements);
       },
-      l.kernels.cut());
+      l.kernels.cut(), l.kernels.choices().loops);
   made.in_place = code.in_place;
   for (const NodeId n : code.streams)
     made.streams.push_back(

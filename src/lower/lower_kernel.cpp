@@ -62,7 +62,7 @@ void lower_kernel(Lowering& l, NodeId n, const KernelRule& rule) {
   const std::string& name = thunk.kernel.name = l.graph.name(l.graph.node(n).out(0));
   Bounds bounds = bind_all(l, n, start, thunk);
   KernelSheet sheet(thunk.kernel);
-  sheet.many_threads = l.kernels.cut().many_threads;
+  sheet.many_threads = l.kernels.choices().loops.many_threads;
   sheet.make_scratch = [&](DType dtype, const std::vector<int64_t>& shape) {
     const Layout layout = Layout::contiguous(shape);
     const MemRef at{add_storage(l.program, name + ".scratch", dtype, layout.numel()), layout};

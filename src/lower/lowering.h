@@ -14,7 +14,7 @@ namespace cleave {
 
 struct Lowering {
   Lowering(const Graph& g, LoweredProgram& p, KernelTable& k)
-      : graph(g), program(p), kernels(k), values(g, p, k.cut().row_bytes) {}
+      : graph(g), program(p), kernels(k), values(g, p, k.choices().row_bytes) {}
 
   const Graph& graph;
   // The same for the graph's subgraphs.

@@ -8,7 +8,7 @@
 
 namespace cleave {
 
-// Adds to places. row_bytes: FoldParts; for a graph whose calls are fused already.
+// Adds to places. row_bytes: LowerChoices; for a graph whose calls are fused already.
 void pitch_rows(const Graph& graph, int64_t row_bytes, Places& places);
 
 }  // namespace cleave

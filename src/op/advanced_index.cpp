@@ -49,7 +49,7 @@ Result<Type> indexed_type(const OpView& op) {
     } else {
       CLEAVE_TRY(broadcast, broadcast_shapes(op, "C3", *broadcast, index.shape));
     }
-    if (index.device != self.device)
+    if (index.device != self.device && !index.device.is_cpu())
       return op.broken("C4", "self is {} and indices[{}] is {}, expected one device", self.text(),
                        k, index.text());
   }

@@ -32,7 +32,7 @@ AdvancedIndex plan_index(const OpView& op, int64_t self_rank, int64_t broadcast_
 //   C1 at least one index is given, and no more than self has dims
 //   C2 indices are i64 or i32; a mask (bool or u8) is Unsupported: its result has no static size
 //   C3 indices broadcast together
-//   C4 operands are on one device
+//   C4 operands are on one device, or indices on the CPU
 Result<Type> indexed_type(const OpView& op);
 
 }  // namespace cleave

@@ -283,7 +283,7 @@ std::vector<Reject> rejects() {
        name + ": C8: dropout_p is 1.5, expected a number in [0, 1]"},
       {"C9",
        {{x, on_cuda(x), x}},
-       name + ": C9: operands are on cpu and cuda:0, expected one device"},
+       name + ": C9: query is f32[2,3,4] and key is f32[2,3,4]@cuda:0, expected one device"},
       {"C11",
        {{x, x, x}, {{"dropout_p", 0.5}}},
        name + ": C11: dropout_p is 0.5 and rng is none, expected rng: i64[2]"},

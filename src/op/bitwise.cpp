@@ -56,16 +56,17 @@ std::vector<Sample> bitwise_samples() {
 std::vector<Reject> bitwise_rejects(const std::string& name) {
   SampleTensor far = i64({3});
   far.type.device = {DeviceKind::cuda, 0};
-  return {
-      {"C1",
-       {{i64({2, 3}), i64({4})}},
-       name + ": C1: shapes [2,3] and [4] don't broadcast: dim -1 is 3 and 4, expected equal "
-              "sizes or 1"},
-      {"C2", {{i64({3}), far}}, name + ": C2: operands are on cpu and cuda:0, expected one device"},
-      {"C3", {{1, 2}}, name + ": C3: every operand is a number, expected at least one tensor"},
-      {"C4",
-       {{i64({2}), 1.5}},
-       name + ": C4: the operands meet in f32, expected integers or bool"}};
+  return {{"C1",
+           {{i64({2, 3}), i64({4})}},
+           name + ": C1: shapes [2,3] and [4] don't broadcast: dim -1 is 3 and 4, expected equal "
+                  "sizes or 1"},
+          {"C2",
+           {{i64({3}), far}},
+           name + ": C2: self is i64[3] and other is i64[3]@cuda:0, expected one device"},
+          {"C3", {{1, 2}}, name + ": C3: every operand is a number, expected at least one tensor"},
+          {"C4",
+           {{i64({2}), 1.5}},
+           name + ": C4: the operands meet in f32, expected integers or bool"}};
 }
 
 OpDef bitwise_entry(const BitwiseRow& row) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/host_operands.h"
+
 namespace cleave {
 namespace {
 
@@ -67,21 +69,22 @@ Status check_expandable(const OpView& op, std::string_view rule, const Shape& fr
 
 Result<Device> common_device(const OpView& op, std::string_view rule,
                              std::initializer_list<int> operands) {
-  std::optional<Device> found;
+  std::optional<int> found;
   bool movable = false;  // found on a 0-d CPU tensor so far
+  const auto name = [&](int k) { return input_name(op, static_cast<size_t>(op.flat(k))); };
   for (int k : operands) {
     if (!op.has(k)) continue;
     const Type& t = op.in_type(k);
     const bool scalar = t.rank() == 0 && t.device.kind == DeviceKind::cpu;
     if (!found || movable) {
-      found = t.device;
+      found = k;
       movable = scalar;
-    } else if (!scalar && t.device != *found) {
-      return op.broken(rule, "operands are on {} and {}, expected one device", found->text(),
-                       t.device.text());
+    } else if (!scalar && t.device != op.in_type(*found).device) {
+      return op.broken(rule, "{} is {} and {} is {}, expected one device", name(*found),
+                       op.in_type(*found).text(), name(k), t.text());
     }
   }
-  return found.value_or(Device{});
+  return found ? op.in_type(*found).device : Device{};
 }
 
 }  // namespace cleave

@@ -30,7 +30,8 @@ Result<Type> common_type(const OpView& op) {
   for (int k = 0; k < op.list_size(); ++k) {
     dtype.add(op.list_type(k));
     if (op.list_type(k).device != op.list_type(0).device)
-      return op.broken("C6", "tensors 0 and {} are on different devices, expected one", k);
+      return op.broken("C6", "tensors[0] is {} and tensors[{}] is {}, expected one device",
+                       op.list_type(0).text(), k, op.list_type(k).text());
   }
   return typed_like(op.list_type(0), dtype.result(), {});
 }
@@ -254,22 +255,23 @@ OpDef cat() {
                             {{list({f32({2, 2}), f32({0}), f32({1, 2})})}}}});
           },
       .rejects = []() -> Rejects {
-        return {{"C1", {{list({})}}, "cat: C1: the list is empty, expected at least one tensor"},
-                {"C2",
-                 {{list({f32({2}), f32({})})}},
-                 "cat: C2: tensor 1 is f32[], expected at least one dim"},
-                {"C3",
-                 {{list({f32({2})})}, {{"dim", 1}}},
-                 "cat: C3: dim 1 is outside [-1, 1) of tensor 0: f32[2]"},
-                {"C4",
-                 {{list({f32({2, 3}), f32({3})})}},
-                 "cat: C4: tensors 0 and 1 are f32[2,3] and f32[3], expected equal ranks"},
-                {"C5",
-                 {{list({f32({2, 3}), f32({2, 2})})}},
-                 "cat: C5: dim 1 of tensors 0 and 1: 3 and 2, expected equal"},
-                {"C6",
-                 {{list({f32({2}), on_cuda(f32({2}))})}},
-                 "cat: C6: tensors 0 and 1 are on different devices, expected one"}};
+        return {
+            {"C1", {{list({})}}, "cat: C1: the list is empty, expected at least one tensor"},
+            {"C2",
+             {{list({f32({2}), f32({})})}},
+             "cat: C2: tensor 1 is f32[], expected at least one dim"},
+            {"C3",
+             {{list({f32({2})})}, {{"dim", 1}}},
+             "cat: C3: dim 1 is outside [-1, 1) of tensor 0: f32[2]"},
+            {"C4",
+             {{list({f32({2, 3}), f32({3})})}},
+             "cat: C4: tensors 0 and 1 are f32[2,3] and f32[3], expected equal ranks"},
+            {"C5",
+             {{list({f32({2, 3}), f32({2, 2})})}},
+             "cat: C5: dim 1 of tensors 0 and 1: 3 and 2, expected equal"},
+            {"C6",
+             {{list({f32({2}), on_cuda(f32({2}))})}},
+             "cat: C6: tensors[0] is f32[2] and tensors[1] is f32[2]@cuda:0, expected one device"}};
       },
   };
 }
@@ -364,7 +366,8 @@ OpDef stack() {
                  "stack: C3: dim 2 is outside [-2, 2) for a new dim of tensor 0: f32[2]"},
                 {"C6",
                  {{list({on_cuda(f32({2})), f32({2})})}},
-                 "stack: C6: tensors 0 and 1 are on different devices, expected one"}};
+                 "stack: C6: tensors[0] is f32[2]@cuda:0 and tensors[1] is f32[2], expected one "
+                 "device"}};
       },
   };
 }

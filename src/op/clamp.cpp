@@ -142,7 +142,7 @@ CLEAVE_OPS(clamp) {
                  "equal sizes or 1"},
                 {"C2",
                  {{f32({3}), far}},
-                 "clamp: C2: operands are on cpu and cuda:0, expected one device"},
+                 "clamp: C2: self is f32[3] and min is f32[3]@cuda:0, expected one device"},
                 {"C4", {{f32({2})}}, "clamp: C4: min and max are none, expected a bound"},
                 {"C5",
                  {{boolean({2}), false}},

@@ -1,5 +1,5 @@
-// The attribute `device` of operators that create a tensor without tensor operands, as in ATen:
-// "cuda:1", "cuda" (which means "cuda:0"), "cpu"; none means the CPU.
+// The attribute `device` of operators that create a tensor, as in ATen: "cuda:1", "cuda" (which
+// means "cuda:0"), "cpu"; none means the CPU, or where the operand lies.
 #pragma once
 #include "ir/op_view.h"
 

@@ -1,6 +1,8 @@
 // Copies and conversions.
 //
-//   _to_copy(self; dtype, memory_format)   self in another dtype
+//   _to_copy(self; dtype, device, memory_format)
+//                                          self in another dtype, on another device
+//                                          (C1) device is cpu, cuda or cuda:N; default: self's
 //   clone(self; memory_format)             self
 //   lift_fresh_copy(self)                  self
 //   conj_physical(self)                    self: numbers are real
@@ -17,6 +19,7 @@
 #include <limits>
 
 #include "op/broadcast.h"
+#include "op/constructor_device.h"
 #include "op/cost.h"
 #include "op/entry.h"
 #include "op/pointwise.h"
@@ -71,6 +74,7 @@ OpDef to_copy_entry() {
   const auto samples = [] {
     const std::vector<Sample> more = {
         {{f32({2, 3})}},
+        {{f32({2, 3})}, {{"device", "cpu"}}},
         {{f32({})}, {{"dtype", DType::bf16}}},
         {{f32({0, 3})}, {{"dtype", DType::i64}}},
         {{f32({4}).with({nan, inf, -inf, -0.0})}, {{"dtype", DType::boolean}}},
@@ -86,13 +90,14 @@ OpDef to_copy_entry() {
   return OpDef{
       .name = "_to_copy",
       .signature =
-          "(Tensor self, *, ScalarType? dtype=None, bool non_blocking=False, "
+          "(Tensor self, *, ScalarType? dtype=None, Device? device=None, bool non_blocking=False, "
           "MemoryFormat? memory_format=None) -> Tensor",
-      .summary = "self in another dtype",
+      .summary = "self in another dtype, on another device",
       .source = "aten::_to_copy, PyTorch 2.13",
       .traits = pointwise_traits,
       .infer = [](const OpView& op) -> Result<Types> {
-        return like_self(op, op.dtype_attr("dtype").value_or(op.in_type(0).dtype));
+        const Types like = like_self(op, op.dtype_attr("dtype").value_or(op.in_type(0).dtype));
+        return made_on_device(op, "C1", like[0]);
       },
       .reference = [](const OpView& op, std::span<const Array* const> in) -> Result<Arrays> {
         Array out = result_array(op, 0);
@@ -100,13 +105,22 @@ OpDef to_copy_entry() {
         return Arrays{std::move(out)};
       },
       .decompose = Absent{"primitive"},
-      .grad = identity_grad(),  // grad_to does the reverse conversion
+      .grad = [](Builder& b, const GradView& op) -> Values {
+        const ValueId d = grad_to(b, op, 0, [&] { return op.dout(0); });  // converts back
+        const Device home = op.in_type(0).device;
+        if (!d.valid() || b.type(d).device == home) return {d};
+        return {b.call1("_to_copy", {d}, {{"device", home.text()}})};
+      },
       .lower = loop::pointwise([](const OpView& op, const loop::Exprs& x) {
         return loop::cast(x[0], loop::compute_type(op.out_type(0).dtype));
       }),
       .cost = cost_per_result(1),
       .samples = samples,
-      .rejects = {},
+      .rejects = []() -> Rejects {
+        return {{"C1",
+                 {{f32({2})}, {{"device", "tpu:0"}}},
+                 "_to_copy: C1: device is \"tpu:0\", expected cpu, cuda or cuda:N"}};
+      },
   };
 }
 

@@ -147,7 +147,8 @@ Rejects convolution_rejects() {
            "convolution: C7: output_padding 2 with stride 2 and dilation 1, expected less"},
           {"C8",
            {{image, on_cuda(filter)}, unit},
-           "convolution: C8: operands are on cpu and cuda:0, expected one device"}};
+           "convolution: C8: input is f32[1,2,4,4] and weight is f32[3,2,3,3]@cuda:0, expected one "
+           "device"}};
 }
 
 OpDef convolution() {

@@ -221,7 +221,8 @@ OpDef convolution_backward() {
              "expected equal shapes"},
             {"C8",
              {{cotangent, on_cuda(image), filter}, unit},
-             "convolution_backward: C8: operands are on cpu and cuda:0, expected one device"}};
+             "convolution_backward: C8: grad_output is f32[1,3,2,2] and input is "
+             "f32[1,2,4,4]@cuda:0, expected one device"}};
       },
   };
 }

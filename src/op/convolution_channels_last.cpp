@@ -224,22 +224,23 @@ const SampleTensor image = f32({1, 4, 4, 2}), filter = f32({3, 3, 3, 2}),
 Rejects rejects() {
   const std::string name = "convolution_channels_last: ";
   const SampleAttrs unit = convolution_call({1}, {0}, {1});
-  return {{"C1",
-           {{f32({2, 4}), filter}, unit},
-           name + "C1: input is f32[2,4], expected rank 3, 4 or 5"},
-          {"C2",
-           {{image, filter, f64({3})}, unit},
-           name + "C2: bias is f64[3], expected the dtype of input: f32"},
-          {"C4",
-           {{f32({1, 4, 4, 3}), filter}, unit},
-           name + "C4: channels of input and dim 1 of weight, times groups: 3 and 2, expected "
-                  "equal"},
-          {"C5",
-           {{image, filter, f32({2})}, unit},
-           name + "C5: bias and the channels of the result: [2] and [3], expected equal shapes"},
-          {"C8",
-           {{image, on_cuda(filter)}, unit},
-           name + "C8: operands are on cpu and cuda:0, expected one device"}};
+  return {
+      {"C1",
+       {{f32({2, 4}), filter}, unit},
+       name + "C1: input is f32[2,4], expected rank 3, 4 or 5"},
+      {"C2",
+       {{image, filter, f64({3})}, unit},
+       name + "C2: bias is f64[3], expected the dtype of input: f32"},
+      {"C4",
+       {{f32({1, 4, 4, 3}), filter}, unit},
+       name + "C4: channels of input and dim 1 of weight, times groups: 3 and 2, expected "
+              "equal"},
+      {"C5",
+       {{image, filter, f32({2})}, unit},
+       name + "C5: bias and the channels of the result: [2] and [3], expected equal shapes"},
+      {"C8",
+       {{image, on_cuda(filter)}, unit},
+       name + "C8: input is f32[1,4,4,2] and weight is f32[3,3,3,2]@cuda:0, expected one device"}};
 }
 
 Rejects backward_rejects() {

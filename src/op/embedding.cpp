@@ -219,7 +219,8 @@ OpDef embedding() {
                  "embedding: C2: indices is f32[2], expected i64 or i32"},
                 {"C3",
                  {{f32({5, 3}), on_cuda(i64({2}))}},
-                 "embedding: C3: operands are on cpu and cuda:0, expected one device"}};
+                 "embedding: C3: weight is f32[5,3] and indices is i64[2]@cuda:0, expected one "
+                 "device"}};
       },
   };
 }
@@ -269,7 +270,8 @@ Rejects backward_rejects() {
            "embedding_dense_backward: C4: num_weights is -1, expected at least 0"},
           {"C5",
            {{f32({2, 3}), on_cuda(i64({2}))}, plain},
-           "embedding_dense_backward: C5: operands are on cpu and cuda:0, expected one device"}};
+           "embedding_dense_backward: C5: grad_output is f32[2,3] and indices is i64[2]@cuda:0, "
+           "expected one device"}};
 }
 
 OpDef embedding_dense_backward() {

@@ -217,7 +217,7 @@ OpDef gather() {
                  "gather: C4: dim 1 of index is 4, expected at most 3, that of self"},
                 {"C5",
                  {{on_cuda(f32({2})), i64({2})}, at0},
-                 "gather: C5: operands are on cuda:0 and cpu, expected one device"}};
+                 "gather: C5: self is f32[2]@cuda:0 and index is i64[2], expected one device"}};
       },
   };
 }
@@ -252,21 +252,22 @@ OpDef index_select() {
       .samples = samples,
       .rejects = []() -> Rejects {
         const SampleAttrs at0 = {{"dim", 0}};
-        return {{"C1",
-                 {{f32({2, 3}), i64({2})}, {{"dim", -3}}},
-                 "index_select: C1: dim -3 is outside [-2, 2) of self: f32[2,3]"},
-                {"C2",
-                 {{f32({2, 3}), boolean({2})}, at0},
-                 "index_select: C2: index is bool[2], expected i64 or i32"},
-                {"C3",
-                 {{f32({2, 3}), i64({2, 1})}, at0},
-                 "index_select: C3: index is i64[2,1], expected at most one dim"},
-                {"C4",
-                 {{f32({}), i64({2})}, at0},
-                 "index_select: C4: index is i64[2] for a 0-d self, expected one index"},
-                {"C5",
-                 {{f32({2}), on_cuda(i64({2}))}, at0},
-                 "index_select: C5: operands are on cpu and cuda:0, expected one device"}};
+        return {
+            {"C1",
+             {{f32({2, 3}), i64({2})}, {{"dim", -3}}},
+             "index_select: C1: dim -3 is outside [-2, 2) of self: f32[2,3]"},
+            {"C2",
+             {{f32({2, 3}), boolean({2})}, at0},
+             "index_select: C2: index is bool[2], expected i64 or i32"},
+            {"C3",
+             {{f32({2, 3}), i64({2, 1})}, at0},
+             "index_select: C3: index is i64[2,1], expected at most one dim"},
+            {"C4",
+             {{f32({}), i64({2})}, at0},
+             "index_select: C4: index is i64[2] for a 0-d self, expected one index"},
+            {"C5",
+             {{f32({2}), on_cuda(i64({2}))}, at0},
+             "index_select: C5: self is f32[2] and index is i64[2]@cuda:0, expected one device"}};
       },
   };
 }

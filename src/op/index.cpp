@@ -7,7 +7,7 @@
 //   y = self; y[indices] = values, or += values
 //     (C1) at least one index, at most one for each dim of self
 //     (C2) indices are i64 or i32           (C3) indices broadcast together
-//     (C4) operands are on one device
+//     (C4) operands are on one device, or indices on the CPU
 //     (C5) values has the dtype of self     (C6) values broadcasts to self[indices]
 //
 // An index must be in [-size, size) of its dim and counts from the end if negative; an index
@@ -377,7 +377,7 @@ Rejects put_rejects() {
        "sizes or 1"},
       {"C4",
        {{f32({4}), List{i64({2})}, on_cuda(f32({2}))}},
-       "index_put: C4: operands are on cpu and cuda:0, expected one device"},
+       "index_put: C4: self is f32[4] and values is f32[2]@cuda:0, expected one device"},
       {"C5",
        {{f32({4}), List{i64({2})}, i64({2})}},
        "index_put: C5: values is i64[2], expected the dtype of self: f32"},

@@ -178,7 +178,7 @@ std::vector<Reject> rejects() {
            name + "C5: source is f64[2], expected the dtype of self: f32"},
           {"C6",
            {{f32({4}), i64({2}), on_cuda(f32({2}))}, at0},
-           name + "C6: operands are on cpu and cuda:0, expected one device"},
+           name + "C6: self is f32[4] and source is f32[2]@cuda:0, expected one device"},
           {"C7",
            {{i64({4}), i64({2}), i64({2})}, {{"dim", 0}, {"alpha", 2.5}}},
            name + "C7: alpha is 2.5 for self: i64[4], expected an integer"},

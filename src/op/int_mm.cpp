@@ -145,7 +145,7 @@ std::vector<Reject> reject_scaled() {
            "int_mm_scaled: C3: inner sizes: 3 and 4, expected equal"},
           {"C4",
            {{i8({2, 3}), on_cuda(i8({3, 2})), 2}},
-           "int_mm_scaled: C4: operands are on cpu and cuda:0, expected one device"},
+           "int_mm_scaled: C4: self is i8[2,3] and mat2 is i8[3,2]@cuda:0, expected one device"},
           {"C5",
            {{i8({2, 3}), i8({3, 2}), f64({2})}},
            "int_mm_scaled: C5: scale is f64[2], expected f32"},
@@ -163,7 +163,7 @@ std::vector<Reject> reject_sums() {
           {"C3", {{i8({2, 3}), i8({4, 2})}}, "_int_mm: C3: inner sizes: 3 and 4, expected equal"},
           {"C4",
            {{i8({2, 3}), on_cuda(i8({3, 2}))}},
-           "_int_mm: C4: operands are on cpu and cuda:0, expected one device"}};
+           "_int_mm: C4: self is i8[2,3] and mat2 is i8[3,2]@cuda:0, expected one device"}};
 }
 
 loop::LibraryForm scaled_form(const OpView& op) {

@@ -70,7 +70,7 @@ Result<Types> infer_mask_put(const OpView& op) {
   CLEAVE_CHECK(check_same_shape(
       op, "C7", fmt::format("indices[{}] and the dims of self that it covers", at), mask.shape,
       Shape(self.shape.begin() + at, self.shape.begin() + at + mask.rank())));
-  if (mask.device != self.device)
+  if (mask.device != self.device && !mask.device.is_cpu())
     return op.broken("C4", "self is {} and indices[{}] is {}, expected one device", self.text(), at,
                      mask.text());
   CLEAVE_CHECK(common_device(op, "C4", {0, 2}));

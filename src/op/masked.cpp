@@ -250,7 +250,7 @@ OpDef masked_fill() {
                  "expected equal sizes or 1"},
                 {"C2",
                  {{f32({2}), on_cuda(boolean({2})), 1}},
-                 "masked_fill: C2: operands are on cpu and cuda:0, expected one device"},
+                 "masked_fill: C2: self is f32[2] and mask is bool[2]@cuda:0, expected one device"},
                 {"C3", {{f32({2}), i64({2}), 1}}, "masked_fill: C3: mask is i64[2], expected bool"},
                 {"C4",
                  {{f32({2}), boolean({2}), f32({1})}},
@@ -294,22 +294,23 @@ OpDef masked_scatter() {
       .cost = cost_per_result(1),
       .samples = samples,
       .rejects = []() -> Rejects {
-        return {{"C1",
-                 {{f32({2}), boolean({3}), f32({3})}},
-                 "masked_scatter: C1: shapes [2] and [3] don't broadcast: dim -1 is 2 and 3, "
-                 "expected equal sizes or 1"},
-                {"C2",
-                 {{f32({2}), boolean({2}), on_cuda(f32({2}))}},
-                 "masked_scatter: C2: operands are on cpu and cuda:0, expected one device"},
-                {"C3",
-                 {{f32({2}), f32({2}), f32({2})}},
-                 "masked_scatter: C3: mask is f32[2], expected bool"},
-                {"C5",
-                 {{f32({2}), boolean({2}), i64({2})}},
-                 "masked_scatter: C5: source is i64[2], expected the dtype of self: f32"},
-                {"C6",
-                 {{f32({2}), boolean({2}).with({1, 1}), f32({1})}},
-                 "masked_scatter: C6: mask is true at more places than there are elements for"}};
+        return {
+            {"C1",
+             {{f32({2}), boolean({3}), f32({3})}},
+             "masked_scatter: C1: shapes [2] and [3] don't broadcast: dim -1 is 2 and 3, "
+             "expected equal sizes or 1"},
+            {"C2",
+             {{f32({2}), boolean({2}), on_cuda(f32({2}))}},
+             "masked_scatter: C2: self is f32[2] and source is f32[2]@cuda:0, expected one device"},
+            {"C3",
+             {{f32({2}), f32({2}), f32({2})}},
+             "masked_scatter: C3: mask is f32[2], expected bool"},
+            {"C5",
+             {{f32({2}), boolean({2}), i64({2})}},
+             "masked_scatter: C5: source is i64[2], expected the dtype of self: f32"},
+            {"C6",
+             {{f32({2}), boolean({2}).with({1, 1}), f32({1})}},
+             "masked_scatter: C6: mask is true at more places than there are elements for"}};
       },
   };
 }

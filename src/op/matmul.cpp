@@ -227,7 +227,7 @@ OpDef mm() {
             {"C3", {{f32({2, 3}), f32({4, 2})}}, "mm: C3: inner sizes: 3 and 4, expected equal"},
             {"C5",
              {{f32({2, 3}), on_cuda(f32({3, 2}))}},
-             "mm: C5: operands are on cpu and cuda:0, expected one device"}};
+             "mm: C5: self is f32[2,3] and mat2 is f32[3,2]@cuda:0, expected one device"}};
   };
   return op;
 }
@@ -258,7 +258,7 @@ OpDef bmm() {
         {"C4", {{f32({2, 2, 3}), f32({1, 3, 2})}}, "bmm: C4: batch sizes: 2 and 1, expected equal"},
         {"C5",
          {{on_cuda(f32({1, 2, 3})), f32({1, 3, 2})}},
-         "bmm: C5: operands are on cuda:0 and cpu, expected one device"}};
+         "bmm: C5: self is f32[1,2,3]@cuda:0 and mat2 is f32[1,3,2], expected one device"}};
   };
   return op;
 }
@@ -294,7 +294,7 @@ OpDef addmm() {
          "addmm: C3: inner sizes: 3 and 4, expected equal"},
         {"C5",
          {{f32({2}), f32({2, 3}), on_cuda(f32({3, 2}))}},
-         "addmm: C5: operands are on cpu and cuda:0, expected one device"},
+         "addmm: C5: mat1 is f32[2,3] and mat2 is f32[3,2]@cuda:0, expected one device"},
         {"C6",
          {{f32({4, 2}), f32({3, 4}), f32({4, 2})}},
          "addmm: C6: shapes [4,2] and [3,2] don't broadcast: dim -2 is 4 and 3, expected equal "
@@ -339,7 +339,7 @@ OpDef baddbmm() {
          "baddbmm: C4: batch sizes: 3 and 2, expected equal"},
         {"C5",
          {{f32({2}), on_cuda(f32({1, 2, 3})), f32({1, 3, 2})}},
-         "baddbmm: C5: operands are on cuda:0 and cpu, expected one device"},
+         "baddbmm: C5: batch1 is f32[1,2,3]@cuda:0 and batch2 is f32[1,3,2], expected one device"},
         {"C6",
          {{f32({3}), f32({1, 2, 3}), f32({1, 3, 2})}},
          "baddbmm: C6: shapes [3] and [1,2,2] don't broadcast: dim -1 is 3 and 2, expected equal "

@@ -186,7 +186,7 @@ OpDef entry(const std::string& name, bool largest) {
                     "sizes or 1"},
             {"C2",
              {{f32({2}), on_cuda(f32({2}))}},
-             name + ": C2: operands are on cpu and cuda:0, expected one device"},
+             name + ": C2: self is f32[2] and other is f32[2]@cuda:0, expected one device"},
             {"C3",
              {{f32({2}), f32({2})}, {{"dim", 0}}},
              name + ": C3: dim and other are given, expected one of them"},

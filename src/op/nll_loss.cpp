@@ -316,39 +316,40 @@ Samples forward_samples() {
 Rejects forward_rejects() {
   const SampleTensor t5 = i64({5}).range(0, 3);
   const SampleTensor x = f32({5, 3});
-  return {{"C1",
-           {{f32({2, 5, 3}), t5}, attrs(mean)},
-           "nll_loss_forward: C1: self is f32[2,5,3], expected a floating dtype and rank 1 or 2"},
-          {"C7",
-           {{f32({5, 0}), t5}, attrs(mean)},
-           "nll_loss_forward: C7: self is f32[5,0], expected at least one class"},
-          {"C2",
-           {{x, i32({5})}, attrs(mean)},
-           "nll_loss_forward: C2: target is i32[5], expected i64 or u8"},
-          {"C2",
-           {{x, i64({4})}, attrs(mean)},
-           "nll_loss_forward: C2: rows of self and dims of target: [5] and [4], expected equal "
-           "shapes"},
-          {"C2",
-           {{f32({3}), i64({4})}, attrs(mean)},
-           "nll_loss_forward: C2: target is i64[4], expected one class for self: f32[3]"},
-          {"C3",
-           {{x, t5, f32({2})}, attrs(mean)},
-           "nll_loss_forward: C3: weight and classes of self: [2] and [3], expected equal "
-           "shapes"},
-          {"C3",
-           {{x, t5, f64({3})}, attrs(mean)},
-           "nll_loss_forward: C3: weight is f64[3], expected the dtype of self: f32"},
-          {"C4", {{x, t5}, attrs(3)}, "nll_loss_forward: C4: reduction is 3, expected 0, 1 or 2"},
-          {"C5",
-           {{x, on_cuda(t5)}, attrs(mean)},
-           "nll_loss_forward: C5: operands are on cpu and cuda:0, expected one device"},
-          {"target",
-           {{x, i64({5}).with({0, 1, 3})}, attrs(mean)},
-           "nll_loss_forward: target: index 3 is out of range [0, 3)"},
-          {"target",
-           {{x, i64({5}).with({0, 1, -1})}, attrs(none)},
-           "nll_loss_forward: target: index -1 is out of range [0, 3)"}};
+  return {
+      {"C1",
+       {{f32({2, 5, 3}), t5}, attrs(mean)},
+       "nll_loss_forward: C1: self is f32[2,5,3], expected a floating dtype and rank 1 or 2"},
+      {"C7",
+       {{f32({5, 0}), t5}, attrs(mean)},
+       "nll_loss_forward: C7: self is f32[5,0], expected at least one class"},
+      {"C2",
+       {{x, i32({5})}, attrs(mean)},
+       "nll_loss_forward: C2: target is i32[5], expected i64 or u8"},
+      {"C2",
+       {{x, i64({4})}, attrs(mean)},
+       "nll_loss_forward: C2: rows of self and dims of target: [5] and [4], expected equal "
+       "shapes"},
+      {"C2",
+       {{f32({3}), i64({4})}, attrs(mean)},
+       "nll_loss_forward: C2: target is i64[4], expected one class for self: f32[3]"},
+      {"C3",
+       {{x, t5, f32({2})}, attrs(mean)},
+       "nll_loss_forward: C3: weight and classes of self: [2] and [3], expected equal "
+       "shapes"},
+      {"C3",
+       {{x, t5, f64({3})}, attrs(mean)},
+       "nll_loss_forward: C3: weight is f64[3], expected the dtype of self: f32"},
+      {"C4", {{x, t5}, attrs(3)}, "nll_loss_forward: C4: reduction is 3, expected 0, 1 or 2"},
+      {"C5",
+       {{x, on_cuda(t5)}, attrs(mean)},
+       "nll_loss_forward: C5: self is f32[5,3] and target is i64[5]@cuda:0, expected one device"},
+      {"target",
+       {{x, i64({5}).with({0, 1, 3})}, attrs(mean)},
+       "nll_loss_forward: target: index 3 is out of range [0, 3)"},
+      {"target",
+       {{x, i64({5}).with({0, 1, -1})}, attrs(none)},
+       "nll_loss_forward: target: index -1 is out of range [0, 3)"}};
 }
 
 OpDef nll_loss_forward() {
@@ -414,7 +415,8 @@ OpDef nll_loss_backward() {
              "nll_loss_backward: C7: self is f32[5,0], expected at least one class"},
             {"C5",
              {{g, x, t5, none_operand, on_cuda(f32({1}))}, attrs(mean)},
-             "nll_loss_backward: C5: operands are on cpu and cuda:0, expected one device"},
+             "nll_loss_backward: C5: self is f32[5,3] and total_weight is f32[1]@cuda:0, expected "
+             "one device"},
             {"C6",
              {{f32({5}), x, t5, none_operand, total}, attrs(mean)},
              "nll_loss_backward: C6: grad_output and the loss: [5] and [], expected equal shapes"},

@@ -128,7 +128,7 @@ std::vector<Reject> rejects() {
        "packed_addmm: C4: 33 columns in panels: f32[1,4,32]"},
       {"C5",
        {{f32({2, 4}), on_cuda(f32({1, 4, 32}))}, {{"columns", 2}}},
-       "packed_addmm: C5: operands are on cpu and cuda:0, expected one device"},
+       "packed_addmm: C5: self is f32[2,4] and panels is f32[1,4,32]@cuda:0, expected one device"},
       {"C6",
        {{f32({2, 4}), f32({1, 4, 32}), f32({3})}, {{"columns", 2}}},
        "packed_addmm: C6: shapes [3] and [2,2] don't broadcast: dim -1 is 3 and 2, expected equal "

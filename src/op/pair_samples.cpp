@@ -53,7 +53,8 @@ std::vector<Sample> tensors_only(std::vector<Sample> samples) {
   return samples;
 }
 
-std::vector<Reject> pair_rejects(const std::string& name) {
+std::vector<Reject> pair_rejects(const std::string& name, const std::string& first,
+                                 const std::string& second) {
   SampleTensor far = f32({3});
   far.type.device = {DeviceKind::cuda, 0};
   return {{"C1",
@@ -62,7 +63,8 @@ std::vector<Reject> pair_rejects(const std::string& name) {
                   "sizes or 1"},
           {"C2",
            {{f32({3}), far}},
-           name + ": C2: operands are on cpu and cuda:0, expected one device"}};
+           fmt::format("{}: C2: {} is f32[3] and {} is f32[3]@cuda:0, expected one device", name,
+                       first, second)}};
 }
 
 Reject no_tensor_reject(const std::string& name) {

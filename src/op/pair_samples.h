@@ -26,7 +26,9 @@ std::vector<Sample> bool_pairs();
 std::vector<Sample> tensors_only(std::vector<Sample> samples);
 
 // C1 and C2 of pointwise.h, for operators that take two tensors.
-std::vector<Reject> pair_rejects(const std::string& name);
+// `first` and `second` are the operands' names.
+std::vector<Reject> pair_rejects(const std::string& name, const std::string& first = "self",
+                                 const std::string& second = "other");
 // C3.
 Reject no_tensor_reject(const std::string& name);
 

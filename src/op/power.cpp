@@ -128,7 +128,7 @@ std::vector<Sample> pow_samples() {
 }
 
 std::vector<Reject> pow_rejects() {
-  std::vector<Reject> r = pair_rejects("pow");
+  std::vector<Reject> r = pair_rejects("pow", "self", "exponent");
   r.push_back(no_tensor_reject("pow"));
   r.push_back({"C4",
                {{boolean({2}), boolean({2})}},

@@ -417,7 +417,7 @@ Samples dropout_backward_samples() {
 OpDef dropout_backward_entry() {
   const SampleAttrs scale = {{"scale", 2.0}};
   const auto rejects = [scale] {
-    Rejects out = pair_rejects("native_dropout_backward");
+    Rejects out = pair_rejects("native_dropout_backward", "grad_output", "mask");
     for (Reject& r : out) r.call.attrs = scale;
     out.push_back({"C5",
                    {{i64({2}), boolean({2})}, scale},

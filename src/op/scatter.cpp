@@ -231,10 +231,10 @@ std::vector<Reject> rejects(const std::string& name) {
            name + ": C5: src is f64[2], expected the dtype of self: f32"},
           {"C6",
            {{f32({2}), i64({2}), on_cuda(f32({2}))}, at0},
-           name + ": C6: operands are on cpu and cuda:0, expected one device"},
+           name + ": C6: self is f32[2] and src is f32[2]@cuda:0, expected one device"},
           {"C6",
            {{on_cuda(f32({2})), i64({2}), f32({2})}, at0},
-           name + ": C6: operands are on cuda:0 and cpu, expected one device"}};
+           name + ": C6: self is f32[2]@cuda:0 and index is i64[2], expected one device"}};
 }
 
 Samples scatter_samples() {
@@ -288,7 +288,7 @@ Rejects scatter_rejects() {
   Rejects out = rejects("scatter");
   out.push_back({"C6",
                  {{on_cuda(f32({2})), i64({2})}, {{"dim", 0}, {"value", 1}}},
-                 "scatter: C6: operands are on cuda:0 and cpu, expected one device"});
+                 "scatter: C6: self is f32[2]@cuda:0 and index is i64[2], expected one device"});
   out.push_back({"C8",
                  {{f32({2}), i64({2}), f32({2})}, {{"dim", 0}, {"reduce", "sum"}}},
                  "scatter: C8: reduce is \"sum\", expected add or multiply"});

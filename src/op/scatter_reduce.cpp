@@ -185,7 +185,7 @@ std::vector<Reject> rejects() {
           {"C5", call(f32({2}), i64({2}), f64({2})),
            name + "C5: src is f64[2], expected the dtype of self: f32"},
           {"C6", call(f32({2}), i64({2}), on_cuda(f32({2}))),
-           name + "C6: operands are on cpu and cuda:0, expected one device"},
+           name + "C6: self is f32[2] and src is f32[2]@cuda:0, expected one device"},
           {"C7", call(f32({2}), i64({2}), f32({2}), 0, "max"),
            name + "C7: reduce is \"max\", expected sum, prod, mean, amax or amin"},
           {"C8", call(boolean({2}), i64({2}), boolean({2}), 0, "mean"),

@@ -97,7 +97,7 @@ std::vector<Reject> rejects() {
            "uint4x2_mm: C3: inner sizes: 4 and 8, expected equal"},
           {"C4",
            {{f32({2, 4}), on_cuda(packed({2, 2}))}},
-           "uint4x2_mm: C4: operands are on cpu and cuda:0, expected one device"}};
+           "uint4x2_mm: C4: self is f32[2,4] and mat2 is u8[2,2]@cuda:0, expected one device"}};
 }
 
 loop::LibraryForm form(const OpView& op) { return product_form(op, {}, {.b_is_nibbles = true}); }

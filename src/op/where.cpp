@@ -84,7 +84,7 @@ CLEAVE_OPS(where) {
                  "equal sizes or 1"},
                 {"C2",
                  {{boolean({3}), f32({3}), far}},
-                 "where: C2: operands are on cpu and cuda:0, expected one device"},
+                 "where: C2: condition is bool[3] and other is f32[3]@cuda:0, expected one device"},
                 {"C4",
                  {{f32({2}), f32({2}), f32({2})}},
                  "where: C4: condition is f32[2], expected a bool dtype"}};

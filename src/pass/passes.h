@@ -21,6 +21,7 @@ Pass fuse_conv_bn();
 Pass merge_joins();
 Pass merge_pieces();
 Pass merge_splits();
+Pass move_constructors();
 Pass normalize_dims();
 Pass normalize_splits();
 Pass permute_linear();

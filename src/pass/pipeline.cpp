@@ -23,6 +23,9 @@ constexpr bool asked = true, again = true, pays_frozen = true, pays_on_gpu = tru
 constexpr PassRow table[] = {
     {pre_grad, 0, normalize_splits, "the families below know splits by sizes only", "nothing"},
     {pre_grad, 0, normalize_dims, "equal calls are equal, whatever wrote them", "nothing"},
+    {pre_grad, 0, move_constructors,
+     "before drop_identity, which then drops the copies to the device that were there",
+     "a program runs on one device"},
     {pre_grad, 0, drop_identity, "what it drops stands between calls that other patterns name",
      "nothing is written in place: a copy is as good as what is copied"},
     {pre_grad, 1, sort_to_topk, "before grad, whose rule for a sort reads all of its indices",

@@ -30,13 +30,6 @@ struct FoldParts {
   int64_t part_rows = 32;  // at least, in a part of a columns fold,
   // whose parts have at most about so many sums together, of wide rows.
   int64_t partial_sums = int64_t{1} << 40;
-  int64_t added_columns = 64;  // of a block, where parts are added up: at most column_lanes
-  // Writes to places that are data are sorted by place first (op/sorted_writes.h), and both loops
-  // of a tile are shared out (group_plain.cpp).
-  bool many_threads = false;
-  int64_t tile_side = 16;  // at most, of a tile of transposed elements
-  // Rows of matrices begin at multiples of so many bytes (lower/pitch_rows.h).
-  int64_t row_bytes = 1;
 };
 
 struct FoldForm {

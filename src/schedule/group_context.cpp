@@ -5,8 +5,8 @@ namespace cleave {
 using namespace cleave::loop;
 
 GroupContext::GroupContext(const GroupCalls& calls, const GroupPlan& plan, Kernel& kernel,
-                           const FoldParts& cut)
-    : calls(calls), plan(plan), cut(cut), kernel(kernel), sheet(kernel), builder(sheet, {}, {}),
+                           const LoopChoices& loops)
+    : calls(calls), plan(plan), loops(loops), kernel(kernel), sheet(kernel), builder(sheet, {}, {}),
       values(calls.graph, calls.nodes, sheet, accesses) {
   for (const auto& [v, at] : calls.operands) values.sources().bind(v, at);
   for (const GroupResult& r : calls.results) values.sources().add_use(r.value);

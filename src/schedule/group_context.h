@@ -22,7 +22,7 @@ struct FrameElement {
 
 struct GroupContext {
   GroupContext(const GroupCalls& calls, const GroupPlan& plan, loop::Kernel& kernel,
-               const FoldParts& cut);
+               const LoopChoices& loops);
 
   loop::IndexMath& math() { return values.math(); }
   bool is_full(ValueId v) const { return plan.is_full(calls.graph, v); }
@@ -51,7 +51,7 @@ struct GroupContext {
 
   const GroupCalls& calls;
   const GroupPlan& plan;
-  const FoldParts cut;  // of the target
+  const LoopChoices loops;  // of the target
   loop::Kernel& kernel;
   loop::KernelSheet sheet;
   loop::KernelBuilder builder;

@@ -9,12 +9,13 @@ using namespace cleave::loop;
 GroupCode write_group(const Graph& graph, const std::vector<NodeId>& nodes,
                       const std::vector<std::pair<ValueId, Bound>>& operands,
                       const std::vector<GroupResult>& results, Kernel& kernel,
-                      const MakePartial& make_partial, const FoldParts& cut) {
+                      const MakePartial& make_partial, const FoldParts& cut,
+                      const LoopChoices& loops) {
   std::vector<ValueId> stored;
   for (const GroupResult& r : results) stored.push_back(r.value);
   const GroupPlan plan = value_or_bug(GroupPlan::make(graph, nodes, stored, cut));
   const GroupCalls calls{graph, nodes, operands, results};
-  GroupContext c(calls, plan, kernel, cut);
+  GroupContext c(calls, plan, kernel, loops);
   switch (plan.mode) {
     case GroupMode::plain: write_plain(c); break;
     case GroupMode::rows: write_rows(c); break;

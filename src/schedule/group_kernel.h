@@ -28,6 +28,7 @@
 #include "ir/graph.h"
 #include "loop/kernel_builder.h"
 #include "schedule/fold_form.h"
+#include "schedule/loop_choices.h"
 
 namespace cleave {
 
@@ -52,6 +53,7 @@ using MakePartial = std::function<loop::Bound(const std::string& name, DType, in
 GroupCode write_group(const Graph& graph, const std::vector<NodeId>& nodes,
                       const std::vector<std::pair<ValueId, loop::Bound>>& operands,
                       const std::vector<GroupResult>& results, loop::Kernel& kernel,
-                      const MakePartial& make_partial, const FoldParts& cut = {});
+                      const MakePartial& make_partial, const FoldParts& cut = {},
+                      const LoopChoices& loops = {});
 
 }  // namespace cleave

@@ -61,7 +61,7 @@ void write_own_loops(GroupContext& c, const MakePartial& make_partial) {
     write_start(c, node.inputs[static_cast<size_t>(start)], result);
   std::vector<Bound> operands, results = {result};
   for (const ValueId v : node.inputs) operands.push_back(bound_of(c, v));
-  c.sheet.many_threads = c.cut.many_threads;
+  c.sheet.many_threads = c.loops.many_threads;
   c.sheet.make_scratch = [&](DType dtype, const std::vector<int64_t>& shape) {
     Bound made = make_partial(".scratch", dtype, numel_of(shape));
     made.layout = Layout::contiguous(shape);

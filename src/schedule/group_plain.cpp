@@ -41,7 +41,7 @@ void write_element(GroupContext& c, const Exprs& vars, const Expr& number) {
 
 void write_tiles(GroupContext& c, const std::vector<int64_t>& shape, size_t crossed) {
   const size_t last = shape.size() - 1;
-  const Sides rows{shape[crossed], c.cut.tile_side}, columns{shape[last], c.cut.tile_side};
+  const Sides rows{shape[crossed], c.loops.tile_side}, columns{shape[last], c.loops.tile_side};
   std::vector<int64_t> outer = shape;
   outer[crossed] = rows.count, outer[last] = columns.count;
   c.builder.parallel(outer, [&](const Exprs& p) {
@@ -54,7 +54,7 @@ void write_tiles(GroupContext& c, const std::vector<int64_t>& shape, size_t cros
     };
     const Expr row = first(at[crossed], rows), column = first(at[last], columns);
     const auto lines = [&](const std::function<void(const Expr&)>& body) {
-      if (c.cut.many_threads) return c.builder.each(rows.from(row), body);
+      if (c.loops.many_threads) return c.builder.each(rows.from(row), body);
       c.builder.loop(rows.from(row), body);
     };
     lines([&](const Expr& i) {

@@ -40,7 +40,7 @@ void add_parts(GroupContext& c, const std::vector<PartsOfFold>& all) {
   if (all.empty()) return;
   const FoldForm& form = all[0].fold->form;
   const int64_t n = form.results;
-  const int64_t width = c.cut.added_columns;
+  const int64_t width = c.loops.added_columns;
   c.builder.parallel({lane_blocks(n, width)}, [&](const Exprs& i) {
     const Expr first = first_of_block(c, i[0], n, width);
     c.builder.lanes(size_of_block(first, n, width), [&](const Expr& l) {

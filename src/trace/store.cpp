@@ -74,6 +74,59 @@ void Variable::bind(HostTensor memory, Contents contents) {
   state_->value = std::move(memory);
 }
 
+namespace {
+
+// Memory of a device that nothing can read before a program runs there.
+class Unread final : public trace::DeviceCopy {
+ public:
+  Unread(std::string name, DeviceTensor there) : name_(std::move(name)), there_(std::move(there)) {}
+  Status copy_out(HostTensor&) const override { return refusal(); }
+  Status copy_in(const HostTensor&) override { return refusal(); }
+  Device device() const override { return there_.device(); }
+  Result<void*> settled() const override { return there_.data(); }
+
+ private:
+  Status refusal() const {
+    return user_error("{}: its elements are in memory of {}, where no program has run with it yet",
+                      name_, there_.device().text());
+  }
+  const std::string name_;
+  const DeviceTensor there_;
+};
+
+}  // namespace
+
+void Variable::bind(const DeviceTensor& memory, Contents contents) {
+  if (memory.is_const())
+    throw_failure(user_error("{}: bind: the memory of {} is const", name(), memory.type_text()));
+  if (memory.device().is_cpu()) return bind(memory.host(), contents);
+  trace::VariableState& s = state();
+  if (memory.dtype() != dtype() || memory.shape() != shape() ||
+      memory.strides() != s.value.strides())
+    throw_failure(user_error("{}: bind: got memory of {}, expected {}", name(), memory.type_text(),
+                             s.value.type_text()));
+  if (s.value.numel() > 0 && reinterpret_cast<uintptr_t>(memory.data()) % device_alignment != 0)
+    throw_failure(user_error("{}: bind: its address on {} is no multiple of {} bytes", name(),
+                             memory.device().text(), device_alignment));
+  const std::lock_guard lock(s.copy_mutex);
+  s.bound_there = memory;
+  s.bound_contents = contents;
+  if (contents == Contents::of_variable) return;
+  if (s.copy) value_or_throw(s.copy->settled());  // runs that write it
+  s.copy = std::make_shared<Unread>(s.name, memory);
+  s.written_elsewhere();
+}
+
+DeviceTensor Variable::there() const {
+  trace::VariableState& s = state();
+  const std::lock_guard lock(s.copy_mutex);
+  if (!s.copy || s.copied_version != s.version)
+    return DeviceTensor(HostTensor::borrow(dtype(), shape(), s.value.data(), state_)).as_const();
+  return DeviceTensor::borrow(s.copy->device(), dtype(), shape(), {},
+                              value_or_throw(s.copy->settled()), s.copy)
+      .as_const();
+}
+
 struct Store::State {
   std::vector<std::pair<std::string, Variable>> entries;
   std::map<std::string, size_t> by_name;

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "base/ids.h"
@@ -18,6 +19,9 @@ class DeviceCopy {
   // Reads or writes all elements of a row-major tensor, and waits.
   virtual Status copy_out(HostTensor& to) const = 0;
   virtual Status copy_in(const HostTensor& from) = 0;
+  virtual Device device() const = 0;
+  // Their address, behind all runs that were started.
+  virtual Result<void*> settled() const = 0;
 };
 
 struct VariableState {
@@ -34,6 +38,9 @@ struct VariableState {
   std::shared_ptr<DeviceCopy> copy;
   int64_t copied_version = 0;
   std::atomic<bool> is_elsewhere = false;
+  // Memory of a device that Variable::bind was given, until a program takes it (device_variable.h).
+  std::optional<DeviceTensor> bound_there;
+  Contents bound_contents = Contents::of_variable;
 
   // Reads the elements back if the device has newer ones. Throws the device's error.
   void read_back();

@@ -1,6 +1,8 @@
 // Checkpoints as .safetensors files.
 #include "cleave/checkpoint.h"
 
+#include <algorithm>
+
 #include "trace/variable_state.h"
 #include "train/match_tensors.h"
 
@@ -19,12 +21,16 @@ Status check_no_averages(const std::string& path, const std::vector<LoadTarget>&
   return {};
 }
 
-// Files written before the store kept learning rates have none.
+// Files written before the store kept learning rates have none, and those of steps that don't scale
+// the loss have no scale.
 void drop_missing_rates(std::vector<LoadTarget>& targets, const SafetensorsFile& file) {
+  constexpr std::string_view kept[] = {"optimizer.lr", "optimizer.loss_scale",
+                                       "optimizer.growth_tracker", "optimizer.skipped_steps"};
   std::erase_if(targets, [&](const LoadTarget& t) {
     const std::string& name = t.names[0];
-    return t.variable.kind() == VariableKind::state &&
-           name.find("optimizer.lr") != std::string::npos && !file.find(name);
+    const auto names = [&](std::string_view part) { return name.find(part) != name.npos; };
+    return t.variable.kind() == VariableKind::state && std::ranges::any_of(kept, names) &&
+           !file.find(name);
   });
 }
 

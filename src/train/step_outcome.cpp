@@ -6,7 +6,8 @@ void StepOutcome::begin(const SizedPrograms& programs) {
   programs_ = &programs;
   is_over_ = false;
   status_ = {};
-  loss_ = norm_ = 0;
+  loss_ = norm_ = skipped_ = 0;
+  scale_ = 1;
 }
 
 void StepOutcome::started() { use_ = programs_->last().instance().use(); }
@@ -19,7 +20,13 @@ const Status& StepOutcome::status() {
 
 double StepOutcome::number(Which which) {
   value_or_throw(status());
-  return which == Which::loss ? loss_ : norm_;
+  switch (which) {
+    case Which::loss: return loss_;
+    case Which::grad_norm: return norm_;
+    case Which::loss_scale: return scale_;
+    case Which::skipped_steps: return skipped_;
+  }
+  return 0;
 }
 
 // What was started is of the program that was run last: another one waits for it.
@@ -28,7 +35,10 @@ void StepOutcome::ended(const Status& status) {
   if (status.ok()) {
     const BoundProgram& program = programs_->last();
     loss_ = program.ended_number(0);
-    if (const auto& norm_at = program.marks().norm_at) norm_ = program.ended_number(*norm_at);
+    const ProgramCode::Marks& marks = program.marks();
+    if (marks.norm_at) norm_ = program.ended_number(*marks.norm_at);
+    if (marks.scale_at) scale_ = program.ended_number(*marks.scale_at);
+    if (marks.skipped_at) skipped_ = program.ended_number(*marks.skipped_at);
   }
   is_over_.store(true, std::memory_order_release);
 }

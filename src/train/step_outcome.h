@@ -29,7 +29,7 @@ class StepOutcome final : public StepNumber::Source, public StartedRun {
   std::shared_ptr<DeviceUse> use_;
   std::atomic<bool> is_over_ = false;  // then what follows stays as it is
   Status status_;
-  double loss_ = 0, norm_ = 0;
+  double loss_ = 0, norm_ = 0, scale_ = 1, skipped_ = 0;
 };
 
 // Those of a step: one that nobody reads any more serves again.

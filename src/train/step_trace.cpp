@@ -18,6 +18,9 @@ namespace {
 constexpr const char* step_name = "optimizer.step";
 constexpr const char* micro_step_name = "optimizer.micro_step";
 constexpr const char* averaged_name = "ema.n_averaged";
+constexpr const char* scale_name = "optimizer.loss_scale";
+constexpr const char* growth_name = "optimizer.growth_tracker";
+constexpr const char* skipped_name = "optimizer.skipped_steps";
 constexpr const char* rng_name = "rng";
 
 constexpr std::string_view gradient_prefix = "grad.";
@@ -45,9 +48,14 @@ void StepTrace::record() {
   differentiate();
   gather();
   if (part == StepPart::gathering) return;
+  unscale();
   clip();
+  const size_t first_update = recording->updates().size();
   optimize();
   average();
+  if (!found.defined()) return;
+  hold_skipped(first_update);
+  write_scale();
 }
 
 // The store's Variable of this name, which must have the type of `initial`; added with that value
@@ -90,7 +98,19 @@ void StepTrace::declare() {
   recording->set_rng(rng);
   if (part != StepPart::whole)
     micro_step = kept(micro_step_name, HostTensor(DType::i64, {}), VariableKind::state);
+  if (scales_loss(options)) {
+    check_loss_scale(options, at);
+    scale.scale = read(
+        kept(scale_name, HostTensor::scalar(options.init_scale, DType::f32), VariableKind::state),
+        scale_name);
+    scale.skipped =
+        read(kept(skipped_name, HostTensor(DType::i64, {}), VariableKind::state), skipped_name);
+    skipped_steps = scale.skipped;
+  }
   if (part == StepPart::gathering) return;
+  if (scale.scale.defined())
+    scale.count =
+        read(kept(growth_name, HostTensor(DType::i32, {}), VariableKind::state), growth_name);
   const std::vector<double> initial = optimizer.learning_rates();
   if (initial.empty()) trace::refuse(at, "train_step: the optimizer's learning_rates() gave none");
   for (size_t i = 0; i < initial.size(); ++i) {
@@ -135,6 +155,16 @@ void StepTrace::rewrite_recorded() {
   watch.take_returns(g, k);
 }
 
+// That of the loss: 1 or the scale, divided by the number of runs.
+Tensor StepTrace::cotangent() const {
+  const Tensor& loss = results[0];
+  const bool is_whole = part == StepPart::whole;
+  const double share = is_whole ? 1 : 1 / static_cast<double>(options.accumulate);
+  if (!scale.scale.defined()) return is_whole ? ones_like(loss, at) : full_like(loss, share, at);
+  const Tensor factor = is_whole ? scale.scale : mul(scale.scale, share, at);
+  return expand(to(factor, loss.dtype(), at), loss.sizes(), at);
+}
+
 void StepTrace::differentiate() {
   results = run_traced(loss_function, recording, inputs, at);
   if (results.empty()) trace::refuse(at, "train_step: the loss function returns nothing");
@@ -147,11 +177,7 @@ void StepTrace::differentiate() {
   rewrite_recorded();
   GradRequest request;
   request.outputs = {recording->value_of(results[0], at)};
-  const Tensor cotangent =
-      part == StepPart::whole
-          ? ones_like(results[0], at)
-          : full_like(results[0], 1 / static_cast<double>(options.accumulate), at);
-  request.cotangents = {recording->value_of(cotangent, at)};
+  request.cotangents = {recording->value_of(cotangent(), at)};
   std::vector<std::pair<std::string, Variable>> wanted;
   for (const auto& [name, v] : model.named_parameters()) {
     if (!v.requires_grad()) continue;
@@ -161,13 +187,7 @@ void StepTrace::differentiate() {
   const std::vector<std::string> of_watched = watch_gradients_of(watch, g, request.wrt);
   Result<Values> gradients = add_gradients(g, recording->ops(), request);
   if (!gradients.ok()) trace::throw_at(at, std::move(gradients).failure().within("train_step"));
-  for (size_t i = 0; i < of_watched.size(); ++i) {
-    const ValueId gradient = (*gradients)[wanted.size() + i];
-    if (!gradient.valid())
-      trace::refuse(at, "watch: %{} has no gradient: the loss doesn't depend on it",
-                    of_watched[i].substr(gradient_prefix.size()));
-    watch.set(of_watched[i], gradient);
-  }
+  watch_gradients(of_watched, {gradients->begin() + std::ssize(wanted), gradients->end()});
   // As in PyTorch, a parameter that the loss doesn't depend on has no gradient and no update. One
   // on which it depends no more because of a pass has a gradient of zeros.
   const std::vector<bool> after = reached_from(g, request.outputs[0]);
@@ -183,7 +203,28 @@ void StepTrace::differentiate() {
     trace::refuse(at, "train_step: the loss depends on no parameter that is trained");
 }
 
-// Gradients of bf16 and f16 are summed in f32, and the sum is rounded once.
+// Those of the names, and where the loss is scaled all that will be found by name: without the
+// scale.
+void StepTrace::watch_gradients(const std::vector<std::string>& names, const Values& gradients) {
+  const Graph& g = recording->graph();
+  std::map<std::string, ValueId> found;
+  for (size_t i = 0; i < names.size(); ++i) {
+    found[names[i]] = gradients[i];
+    if (!gradients[i].valid())
+      trace::refuse(at, "watch: %{} has no gradient: the loss doesn't depend on it",
+                    names[i].substr(gradient_prefix.size()));
+  }
+  if (scale.scale.defined())
+    for (const std::string& name : watch.missing())
+      if (const ValueId v = g.find(name); v.valid() && name.starts_with(gradient_prefix))
+        found.emplace(name, v);
+  for (const auto& [name, v] : found)
+    watch.set(name, scale.scale.defined() ? Access::value(unscaled({Access::tensor(recording, v)},
+                                                                   scale.scale, at)[0])
+                                          : v);
+}
+
+// Gradients of bf16 and f16 are summed in f32, and the sum is rounded once, or not if it is scaled.
 void StepTrace::gather() {
   if (part == StepPart::whole) return;
   Tensors sums;
@@ -199,21 +240,33 @@ void StepTrace::gather() {
       sums.push_back(next);
     } else {
       write(sum, sum_name, full(v.shape(), 0.0, type, at));
-      grads[i] = to(next, v.dtype(), at);
+      grads[i] = scale.scale.defined() ? next : to(next, v.dtype(), at);
     }
   }
   const Tensor count = read(micro_step, micro_step_name);
   write(micro_step, micro_step_name,
         part == StepPart::gathering ? add(count, 1, 1, at) : full({}, 0, DType::i64, at));
-  if (part == StepPart::gathering && options.on_nonfinite != NonFinite::keep)
+  if (part != StepPart::gathering || options.on_nonfinite == NonFinite::keep) return;
+  if (scale.scale.defined())
+    check_finite({}, {});
+  else
     check_finite(sums, optim::global_norm(sums, at));
+}
+
+// What follows reads the gradients of the loss alone; `found` says that there are none to go by.
+void StepTrace::unscale() {
+  if (!scale.scale.defined()) return;
+  found = any_nonfinite(grads, at).named("found_inf");
+  grads = unscaled(grads, scale.scale, at);
 }
 
 // The norm of the gradients, if it is asked for, and what is made of it.
 void StepTrace::clip() {
   if (!(options.clip_norm >= 0))
     trace::refuse(at, "train_step: clip_norm is {}, expected 0 or more", options.clip_norm);
-  const bool checks = options.on_nonfinite != NonFinite::keep;
+  const bool guards = options.on_nonfinite != NonFinite::keep;
+  const bool checks = guards && !scale.scale.defined();
+  if (guards && !checks) check_finite({}, {});
   if (options.clip_norm == 0 && !options.report_grad_norm && !checks) return;
   norm = optim::global_norm(grads, at).named("grad_norm");
   if (checks) norm = check_finite(grads, norm);
@@ -221,20 +274,21 @@ void StepTrace::clip() {
     grads = optim::clip_by_norm(grads, norm, options.clip_norm, at);
 }
 
-// Adds the guard. What is reported of a run that it stops, the loss and the norm, is written before
-// it: `opaque` is a call that no pass moves or repeats.
+// Adds the guard; without a norm it is of the loss alone. What is reported of a run that it stops,
+// the loss and the norm, is written before it: `opaque` is a call that no pass moves or repeats.
 Tensor StepTrace::check_finite(const Tensors& tensors, const Tensor& given) {
   checked = {Access::value(results[0])};
   for (const Tensor& t : tensors) checked.push_back(recording->value_of(t, at));
-  checked.push_back(Access::value(given));
+  if (given.defined()) checked.push_back(Access::value(given));
   const auto written = [&](const Tensor& t) { return trace::record1("opaque", {t}, {}, at); };
   const auto is_finite = [&](const Tensor& t) {
     return lt(abs(reshape(t, {}, at), at), std::numeric_limits<double>::infinity(), at);
   };
   results[0] = written(results[0]);
-  const Tensor of = written(given);
-  guard = trace::record1("_functional_assert_async",
-                         {logical_and(is_finite(results[0]), is_finite(of), at), of},
+  const Tensor of = given.defined() ? written(given) : results[0];
+  Tensor passes = is_finite(results[0]);
+  if (given.defined()) passes = logical_and(passes, is_finite(of), at);
+  guard = trace::record1("_functional_assert_async", {passes, of},
                          {{"assert_msg", AttrValue(std::string(not_finite))}}, at);
   return of;
 }
@@ -291,6 +345,25 @@ void StepTrace::average() {
   write(count, averaged_name, add(averaged, 1, 1, at));
 }
 
+// What was there stays in a step that is skipped, of all that was updated from this one on.
+void StepTrace::hold_skipped(size_t first_update) {
+  const std::vector<trace::Recording::Update> updates = recording->updates();
+  for (size_t k = first_update; k < updates.size(); ++k) {
+    const auto tensor = [&](ValueId v) { return Access::tensor(recording, v); };
+    const Tensor held = where(found, tensor(updates[k].target), tensor(updates[k].next), at)
+                            .named(recording->graph().name(updates[k].target) + ".held");
+    recording->update(updates[k].target, Access::value(held));
+  }
+}
+
+void StepTrace::write_scale() {
+  const LossScale next = next_scale(scale, found, options, at);
+  write(store.at(scale_name), scale_name, next.scale);
+  write(store.at(growth_name), growth_name, next.count);
+  write(store.at(skipped_name), skipped_name, next.skipped);
+  skipped_steps = next.skipped;
+}
+
 Graph StepTrace::close() {
   Graph& g = recording->graph();
   std::vector<Return> returns;
@@ -300,6 +373,11 @@ Graph StepTrace::close() {
     return returns.size() - 1;
   };
   if (norm.defined()) norm_at = add(norm);
+  if (scale.scale.defined()) {
+    // In f64, so that they are values of their own beside the state that the step updates.
+    scale_at = add(to(scale.scale, DType::f64, at).named("loss_scale"));
+    skipped_at = add(to(skipped_steps, DType::f64, at).named("skipped_steps"));
+  }
   if (guard.defined()) add(guard);
   advance_random(*recording, at);
   watch.find(g);

@@ -1,20 +1,22 @@
 // Traces a training step; with TrainOptions::accumulate = k, its two programs:
 //
-//   whole       loss = f(inputs), [autocast], gradients, [clipping], optimizer, [averages];
-//               returns loss, the other results of f, [gradient norm], [guard], [what is watched],
-//               updates
-//   gathering   the first k - 1 micro steps: f, and gradients of loss / k, which are added to
-//               optimizer.accumulated.* as updates
+//   whole       loss = f(inputs), [autocast], gradients, [their scale], [clipping], optimizer,
+//               [averages], [the next scale]; returns loss, the other results of f, [gradient
+//               norm], [scale, skipped steps], [guard], [what is watched], updates
+//   gathering   the first k - 1 micro steps: f, and gradients of [scale] loss / k, which are added
+//               to optimizer.accumulated.* as updates
 //   stepping    the last micro step: whole, with the sums of all k as gradients; resets the sums
 //
 // With TrainOptions::on_nonfinite, the run fails at the guard, before any update, unless the loss
-// and the norm of the gradients (gathering: of their sums) are finite.
+// and the norm of the gradients (gathering: of their sums) are finite; where the loss is scaled
+// (train/loss_scale.h), unless the loss is.
 //
 // optimizer.micro_step counts the micro steps since the last optimizer step.
 #pragma once
 #include "cleave/train.h"
 #include "exec/sized_programs.h"
 #include "exec/watch.h"
+#include "train/loss_scale.h"
 
 namespace cleave {
 
@@ -40,6 +42,9 @@ struct StepTrace {
   Variable step = {}, micro_step = {};
   Tensors results = {};
   Tensor norm = {}, guard = {};
+  LossScale scale = {};       // before the step; undefined where the loss isn't scaled
+  Tensor found = {};          // whether a gradient is inf or nan: the step is skipped
+  Tensor skipped_steps = {};  // this one included
   Values checked = {};  // what the guard looks at: the loss, the gradients or sums, their norm
   Watch watch{options.compile.watch};
   std::vector<std::pair<std::string, Variable>> trained = {};  // that the loss depends on
@@ -56,7 +61,7 @@ struct StepTrace {
   Graph close();
 
   // Positions in what the graph returns, from close() on.
-  std::optional<size_t> norm_at = {};
+  std::optional<size_t> norm_at = {}, scale_at = {}, skipped_at = {};
   std::map<std::string, size_t> watched_at = {};
 
  private:
@@ -64,11 +69,16 @@ struct StepTrace {
   void declare_frozen();
   void rewrite_recorded();
   void differentiate();
+  Tensor cotangent() const;
+  void watch_gradients(const std::vector<std::string>& names, const Values& gradients);
   void gather();
+  void unscale();
   void clip();
   Tensor check_finite(const Tensors& tensors, const Tensor& norm);
   void optimize();
   void average();
+  void hold_skipped(size_t first_update);
+  void write_scale();
   Variable kept(const std::string& name, const HostTensor& initial, VariableKind kind) const;
   Tensor read(const Variable& v, const std::string& name) const;
   void write(const Variable& v, const std::string& name, const Tensor& next) const;

@@ -72,7 +72,7 @@ ProgramCode::Parts traced(const TrainStep::State& state, StepTrace& trace) {
   parts.options = trace.options.compile;
   parts.graph = trace.close();
   parts.variables = trace.recording->bound();
-  parts.marks = {trace.norm_at, trace.watched_at, trace.checked};
+  parts.marks = {trace.norm_at, trace.scale_at, trace.skipped_at, trace.watched_at, trace.checked};
   for (const auto& b : parts.variables)
     if (b.variable.kind() == VariableKind::random) parts.marks.rng = b.variable;
   parts.inputs = trace.inputs;
@@ -255,6 +255,15 @@ void require_results(const TrainStep::State& s) {
   if (s.last_run) value_or_throw(s.last_run->status());
 }
 
+void require_output(const TrainStep::State& s, size_t k) {
+  if (k >= s.extra_results)
+    throw_failure(
+        user_error("train_step: output {} is outside [0, {}): outputs are what the function "
+                   "returns after the loss",
+                   k, s.extra_results));
+  require_results(s);
+}
+
 // Whether this run only adds to the gradients.
 bool gathers_next(TrainStep::State& s) {
   if (s.accumulate == 1) return false;
@@ -283,6 +292,8 @@ StepResult started(TrainStep::State& s, SizedPrograms& p, std::span<const InputR
   StepResult r;
   r.loss = StepNumber(outcome, Which::loss);
   r.grad_norm = StepNumber(outcome, Which::grad_norm);
+  r.loss_scale = StepNumber(outcome, Which::loss_scale);
+  r.skipped_steps = StepNumber(outcome, Which::skipped_steps);
   return r;
 }
 
@@ -298,6 +309,10 @@ StepResult waited(TrainStep::State& s, SizedPrograms& p, std::span<const InputRe
   s.has_results = !r.skipped;
   r.loss = StepNumber(program.number(0));
   if (marks.norm_at) r.grad_norm = StepNumber(program.number(*marks.norm_at));
+  if (marks.scale_at && !r.skipped) {
+    r.loss_scale = StepNumber(program.number(*marks.scale_at));
+    r.skipped_steps = StepNumber(program.number(*marks.skipped_at));
+  }
   if (r.skipped && marks.rng.defined())
     ++Access::written(marks.rng).data<int64_t>()[1];  // as rng_next
   return r;
@@ -331,13 +346,13 @@ StepResult TrainStep::run_named(std::span<const NamedInput> inputs) {
 }
 
 HostTensor TrainStep::output_view(size_t k) const {
-  if (k >= state().extra_results)
-    throw_failure(
-        user_error("train_step: output {} is outside [0, {}): outputs are what the function "
-                   "returns after the loss",
-                   k, state().extra_results));
-  require_results(state());
+  require_output(state(), k);
   return state().last->result(1 + k);
+}
+
+DeviceTensor TrainStep::output_there(size_t k) const {
+  require_output(state(), k);
+  return state().last->result_there(1 + k);
 }
 
 HostTensor TrainStep::value(const std::string& name) const {

@@ -83,5 +83,26 @@ TEST(Accumulate, a_micro_step_that_is_skipped_changes_the_random_state_alone) {
   }
 }
 
+TEST(Accumulate, the_scale_of_the_loss_is_state_and_a_result) {
+  VaryingStep mlp;
+  TrainStep step =
+      mlp.make({.accumulate = 2, .loss_scaling = LossScaling::on, .growth_interval = 2}, 6);
+  const Folder folder;
+  Library library(build(step, folder / "step.so").path, "step");
+  Opened run(library);
+  for (int i = 0; i < 8; ++i) {
+    HostTensors batch = mlp.batch(6), out = scalars(1);
+    out.resize(3, HostTensor(DType::f64, {}));
+    if (i == 2) batch[1].set_number(0, INFINITY);
+    const StepResult expected = step.run({batch[0], batch[1]});
+    ASSERT_EQ(run.run(batch, out), CLEAVE_DONE) << run.message();
+    EXPECT_EQ(out[1].number(0), expected.loss_scale) << i;
+    EXPECT_EQ(out[2].number(0), expected.skipped_steps) << i;
+    expect_state(run, step);
+  }
+  EXPECT_EQ(step.steps(), 3);
+  EXPECT_EQ(step.store().at("optimizer.loss_scale").value().number(0), 65536);
+}
+
 }  // namespace
 }  // namespace cleave

@@ -19,8 +19,9 @@ namespace {
       cudagraphs, cache, cache_dir, cache_bytes, cache_check, dump_dir, repro, watch, observers, \
       log, memory_budget, partition, autocast, passes_off, passes_on, strict, freeze, rules,     \
       functions
-#define TRAIN_FIELDS \
-  compile, frozen, clip_norm, report_grad_norm, accumulate, on_nonfinite, ema_decay, seed
+#define TRAIN_FIELDS                                                                    \
+  compile, frozen, clip_norm, report_grad_norm, accumulate, on_nonfinite, loss_scaling, \
+      init_scale, growth_factor, backoff_factor, growth_interval, ema_decay, seed
 #define TEXT_OF_(...) #__VA_ARGS__
 #define TEXT_OF(...) TEXT_OF_(__VA_ARGS__)
 
@@ -94,6 +95,11 @@ std::string difference(const TrainOptions& a, const TrainOptions& b) {
   compare("report_grad_norm", a.report_grad_norm == b.report_grad_norm);
   compare("accumulate", a.accumulate == b.accumulate);
   compare("on_nonfinite", a.on_nonfinite == b.on_nonfinite);
+  compare("loss_scaling", a.loss_scaling == b.loss_scaling);
+  compare("init_scale", same(a.init_scale, b.init_scale));
+  compare("growth_factor", same(a.growth_factor, b.growth_factor));
+  compare("backoff_factor", same(a.backoff_factor, b.backoff_factor));
+  compare("growth_interval", a.growth_interval == b.growth_interval);
   compare("ema_decay", same(a.ema_decay, b.ema_decay));
   compare("seed", a.seed == b.seed);
   return out;
@@ -194,6 +200,11 @@ class RandomOptions {
             .report_grad_norm = below(2) == 1,
             .accumulate = static_cast<int64_t>(bits()),
             .on_nonfinite = static_cast<NonFinite>(below(3)),
+            .loss_scaling = static_cast<LossScaling>(below(3)),
+            .init_scale = number(),
+            .growth_factor = number(),
+            .backoff_factor = number(),
+            .growth_interval = static_cast<int64_t>(bits()),
             .ema_decay = number(),
             .seed = bits()};
   }

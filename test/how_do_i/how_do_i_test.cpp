@@ -428,6 +428,22 @@ TEST_F(Points, penalty) {
   EXPECT_GT(step.run({x, y}).loss, 0);
 }
 
+TEST(HowDoI, dlpack) {
+  HostTensor given(DType::f32, {2, 3});
+  given.at<float>({1, 2}) = 21;
+  dlpack::ManagedTensorVersioned* const theirs = to_dlpack(DeviceTensor(std::move(given)));
+  // [dlpack]
+  // `theirs` is a DLManagedTensorVersioned*, of the host or of the program's device.
+  CompiledFunction twice =
+      compile([](const Tensor& x) { return x * 2; }, {{"x", DType::f32, {2, 3}}});
+  DeviceTensor x = from_dlpack(theirs);  // read where it lies; their deleter runs when x is gone
+  twice.run_in_place(std::vector<InputRef>{x});
+  // For somebody else, who calls its deleter: on a device it stays there.
+  dlpack::ManagedTensorVersioned* ours = to_dlpack(twice.output_there(0));
+  // [end]
+  EXPECT_EQ(from_dlpack(ours).host().at<float>({1, 2}), 42);
+}
+
 TEST_F(Points, nonfinite) {
   const HostTensor x(DType::f32, {size, 2}), y(DType::i64, {size});
   std::string what;

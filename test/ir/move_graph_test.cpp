@@ -69,5 +69,36 @@ TEST(MoveGraph, the_device_is_that_of_the_first_tensor_with_dims) {
   EXPECT_EQ(device_of(parsed("graph @main(%s: input f32[]) {\n  return %s\n}\n")), Device::cpu());
 }
 
+TEST(MoveGraph, copies_between_devices_are_copies_there) {
+  const Graph g = parsed(
+      "graph @main(%x: input f32[2], %w: input f32[2]@cuda:0, %s: input f32[]) {\n"
+      "  %y = _to_copy(%x; device=\"cuda:0\")\n  %z = mul(%w, %y)\n  %u = mul(%z, %s)\n"
+      "  %h = _to_copy(%u; dtype=f16, device=\"cpu\")\n  return %h\n}\n");
+  EXPECT_EQ(g.type(g.find("h")).text(), "f16[2]");
+  for (const Device device : {Device::cpu(), Device::cuda(2)}) {
+    EXPECT_FALSE(lies_on(g, device));
+    const Graph moved = value_or_throw(moved_to(g, device, core()));
+    EXPECT_TRUE(verify(moved).ok());
+    EXPECT_TRUE(lies_on(moved, device));
+    EXPECT_EQ(print(moved).find("device="), std::string::npos) << print(moved);
+    EXPECT_EQ(moved.type(moved.find("h")).dtype, DType::f16);
+  }
+}
+
+TEST(MoveGraph, what_lies_elsewhere) {
+  const auto lies = [](const char* text, Device device) { return lies_on(parsed(text), device); };
+  const char* const there =
+      "graph @main(%x: input f32[2]@cuda:0, %s: input f32[]) {\n  %y = mul(%x, %s)\n"
+      "  return %y\n}\n";
+  EXPECT_TRUE(lies(there, Device::cuda()));
+  EXPECT_FALSE(lies(there, Device::cuda(1)));
+  EXPECT_FALSE(lies(there, Device::cpu()));
+  EXPECT_FALSE(
+      lies("graph @in(%x: input f32[2]) {\n  %r = zeros(; size=[2], device=\"cuda\")\n"
+           "  return %x\n}\ngraph @main(%x: input f32[2]) {\n"
+           "  %y = call([%x]; graph=@in)\n  return %y\n}\n",
+           Device::cpu()));
+}
+
 }  // namespace
 }  // namespace cleave

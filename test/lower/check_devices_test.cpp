@@ -55,6 +55,16 @@ TEST(CheckDevices, a_constructor_elsewhere_is_named) {
       << said;
 }
 
+TEST(CheckDevices, a_copy_to_another_device_is_named_with_both) {
+  EXPECT_EQ(
+      refusal("graph @main(%x: input f32[2], %w: input f32[2]@cuda:0) {\n"
+              "  %y = _to_copy(%x; device=\"cuda:0\")\n  %z = mul(%w, %y)\n  return %z\n}\n",
+              Device::cuda(), ErrorKind::unsupported),
+      "@main: %x is f32[2], and its copy is f32[2]@cuda:0: a copy from device to device within "
+      "a program isn't covered; move the whole graph there (--device, "
+      "CompileOptions::device)\n  %y = _to_copy(%x; device=\"cuda:0\") : f32[2]@cuda:0");
+}
+
 TEST(CheckDevices, subgraphs_are_looked_at) {
   const std::string said = refusal(
       "graph @far(%x: input f32[2]) {\n  %y = arange(; end=2.0, device=\"cuda\")\n"

@@ -13,7 +13,7 @@ namespace {
 using test::core;
 using test::decomposed;
 
-const FoldParts rows_of_16 = {.row_bytes = 16};
+const LowerChoices rows_of_16 = {.row_bytes = 16};
 const std::string header =
     "graph @g(%x: input bf16[6,40], %w: input bf16[40,150], %u: input bf16[150,24]) {\n";
 
@@ -26,7 +26,7 @@ Names pitched(const std::string& body) {
                            {"w", test::scattered(DType::bf16, {40, 150}, 2)},
                            {"u", test::scattered(DType::bf16, {150, 24}, 3)}};
   const test::CompiledRun usual = test::by_compiled(text, in);
-  const test::CompiledRun run = test::by_cut(text, in, rows_of_16);
+  const test::CompiledRun run = test::by_choices(text, in, rows_of_16);
   EXPECT_TRUE(run.status.ok()) << text;
   for (size_t k = 0; k < usual.results.size(); ++k)
     EXPECT_EQ(run.results[k].f, usual.results[k].f) << text;
@@ -83,7 +83,7 @@ int64_t row_of(DType t, int64_t n) {
                            {"u", test::scattered(t, {3, n, 4}, 3)}};
   for (const int threads : {1, 5})
     EXPECT_EQ(
-        test::by_cut(text, in, rows_of_16, CompilerChoice::automatic, threads).results.at(0).f,
+        test::by_choices(text, in, rows_of_16, CompilerChoice::automatic, threads).results.at(0).f,
         test::by_compiled(text, in).results.at(0).f)
         << text;
   const Graph g = decomposed(text);

@@ -9,15 +9,15 @@
 namespace cleave::test {
 namespace {
 
-const FoldParts sorting = {.many_threads = true};
+const LowerChoices sorting = {.loops = {.many_threads = true}};
 
 void check_sorted(const std::string& text, const Inputs& inputs, double tolerance) {
   SCOPED_TRACE(text);
   const Arrays want = value_or_throw(by_reference(text, inputs));
-  const CompiledRun compiled = by_cut(text, inputs, sorting);
+  const CompiledRun compiled = by_choices(text, inputs, sorting);
   ASSERT_TRUE(compiled.status.ok()) << compiled.status.failure().message;
   const Arrays& two = compiled.results;
-  const Arrays bytecode = by_cut(text, inputs, sorting, CompilerChoice::none, 1).results;
+  const Arrays bytecode = by_choices(text, inputs, sorting, CompilerChoice::none, 1).results;
   ASSERT_EQ(two.size(), want.size());
   for (size_t k = 0; k < want.size(); ++k) {
     EXPECT_EQ(two[k].i, want[k].i);
@@ -30,7 +30,7 @@ void check_sorted(const std::string& text, const Inputs& inputs, double toleranc
   StageOptions options;
   options.compiler = CompilerChoice::none;
   const auto kernels = value_or_throw(scheduled_kernels(
-      parsed(text), core(), options, backend_with_cut(sorting, CompilerChoice::none)));
+      parsed(text), core(), options, backend_with_choices(sorting, CompilerChoice::none)));
   EXPECT_EQ(random::check_threads(kernels, 1).wrong, "");
 }
 

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <random>
 
-#include "backend/make_backend.h"
 #include "compile/plan_program.h"
 #include "ir/edit.h"
+#include "ir/move_graph.h"
 #include "test/prepared.h"
 #include "test/random_inputs.h"
 #include "test/sample/check_passes.h"
@@ -147,8 +147,9 @@ Outcome outcome_of(Graph g, const std::map<uint32_t, int>& numbers, Structures& 
   const CompileOptions options{.passes_off = {"recompute_dropout_masks"}};
   for (const PassStage stage : pass_stages) value_or_throw(run_stage(stage, g, core(), options));
   out.rewritten = structures.of(g, numbers);
-  value_or_throw(test::prepare(g));
-  const std::shared_ptr<Backend> backend = make_backend(Target::here());
+  const CompileOptions where{.device = device_of(g)};
+  value_or_throw(test::prepare(g, true, where));
+  const std::shared_ptr<Backend> backend = planning_backend(where);
   const PlannedProgram plan = value_or_throw(plan_program(g, *backend));
   out.arena_bytes = plan.arena_bytes;
   out.kernels = plan.lowered.thunks.size();

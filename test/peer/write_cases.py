@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""test/peer/write_cases.py DIR: what test_peer and the PeerOptimizer suite of test_train compare with, into DIR.
+"""test/peer/write_cases.py DIR: what test_peer and the Peer suites of test_train compare with, into DIR.
 
-Runs control_flow.py and optim.py. Exit status 77 without PyTorch or safetensors.
+Runs control_flow.py, optim.py and loss_scale.py. Exit status 77 without PyTorch or safetensors.
 """
 import importlib.util, os, subprocess, sys
 
@@ -11,5 +11,5 @@ for module in ("torch", "safetensors"):
         print(f"skipped: there is no {module}")
         sys.exit(77)
 os.makedirs(sys.argv[1], exist_ok=True)
-for script in ("control_flow.py", "optim.py"):
+for script in ("control_flow.py", "optim.py", "loss_scale.py"):
     subprocess.run([sys.executable, os.path.join(HERE, script), sys.argv[1]], check=True)

@@ -44,23 +44,23 @@ class BackendOf : public Backend {
   const std::shared_ptr<Backend> inner_;
 };
 
-// Cuts loops as another target does.
-class BackendWithCut final : public BackendOf {
+// Lowers as another target does.
+class BackendWithChoices final : public BackendOf {
  public:
-  BackendWithCut(std::shared_ptr<Backend> inner, const FoldParts& cut)
-      : BackendOf(std::move(inner)), cut_(cut) {}
+  BackendWithChoices(std::shared_ptr<Backend> inner, const LowerChoices& choices)
+      : BackendOf(std::move(inner)), choices_(choices) {}
   FuseCosts fuse_costs() const override {
     FuseCosts out = BackendOf::fuse_costs();
-    out.cut = cut_;
+    out.choices = choices_;
     return out;
   }
   Result<std::string> identity(cache::Store* cache) override {
     CLEAVE_TRY(const std::string inner, BackendOf::identity(cache));
-    return "cut\n" + inner;
+    return "choices\n" + inner;
   }
 
  private:
-  const FoldParts cut_;
+  const LowerChoices choices_;
 };
 
 }  // namespace cleave::test

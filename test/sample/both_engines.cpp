@@ -90,17 +90,18 @@ CompiledRun by_bytecode(const std::string& text, const Inputs& inputs) {
   return out;
 }
 
-std::shared_ptr<Backend> backend_with_cut(const FoldParts& cut, CompilerChoice compiler) {
+std::shared_ptr<Backend> backend_with_choices(const LowerChoices& choices,
+                                              CompilerChoice compiler) {
   CompileOptions options;
   options.compiler = compiler;
-  return std::make_shared<BackendWithCut>(backend_for(options), cut);
+  return std::make_shared<BackendWithChoices>(backend_for(options), choices);
 }
 
-CompiledRun by_cut(const std::string& text, const Inputs& inputs, const FoldParts& cut,
-                   CompilerChoice compiler, int threads) {
+CompiledRun by_choices(const std::string& text, const Inputs& inputs, const LowerChoices& choices,
+                       CompilerChoice compiler, int threads) {
   CompiledRun out;
-  out.status =
-      run_compiled(parsed(text), inputs, threads, compiler, out, backend_with_cut(cut, compiler));
+  out.status = run_compiled(parsed(text), inputs, threads, compiler, out,
+                            backend_with_choices(choices, compiler));
   return out;
 }
 

@@ -26,10 +26,10 @@ CompiledRun by_compiled(const std::string& text, const Inputs& inputs, int threa
 // With interpreted kernels.
 CompiledRun by_bytecode(const std::string& text, const Inputs& inputs);
 
-// On the CPU, with loops cut as by another target.
-CompiledRun by_cut(const std::string& text, const Inputs& inputs, const FoldParts& cut,
-                   CompilerChoice compiler = CompilerChoice::automatic, int threads = 2);
-std::shared_ptr<Backend> backend_with_cut(const FoldParts& cut, CompilerChoice compiler);
+// On the CPU, lowered as for another target.
+CompiledRun by_choices(const std::string& text, const Inputs& inputs, const LowerChoices& choices,
+                       CompilerChoice compiler = CompilerChoice::automatic, int threads = 2);
+std::shared_ptr<Backend> backend_with_choices(const LowerChoices& choices, CompilerChoice compiler);
 
 // Both engines' results; the compiled ones are checked against the reference within `tolerance`,
 // and bit by bit against themselves on one thread and interpreted.

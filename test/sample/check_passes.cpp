@@ -6,6 +6,7 @@
 #include "ir/strides.h"
 #include "ir/text.h"
 #include "test/sample/check_graph.h"
+#include "test/sample/device_graph.h"
 #include "test/sample/strided_graph.h"
 
 namespace cleave::random {
@@ -71,7 +72,8 @@ Result<RandomGraph> pass_graph(const OpRegistry& ops, uint64_t seed) {
   CLEAVE_TRY(RandomGraph r, random_graph(ops, seed, {}));
   const Result<bool> is_cast = cast_some(r, ops, seed);
   if (!is_cast.ok()) return Failure(is_cast.failure());
-  return seed % 4 == 2 ? with_strides(std::move(r), seed) : r;
+  if (seed % 4 == 2) return with_strides(std::move(r), seed);
+  return seed % 7 == 3 ? with_mixed_devices(r, seed) : r;
 }
 
 Result<int64_t> run_all_stages(Graph& g, const OpRegistry& ops, const CompileOptions& options) {

@@ -5,7 +5,8 @@
 
 namespace cleave::random {
 
-// A random forward graph, every fifth one in mixed precision, every fourth one with strides.
+// A random forward graph, every fifth one in mixed precision, every fourth one with strides, every
+// seventh one on a device, with some constructors on the CPU.
 Result<RandomGraph> pass_graph(const OpRegistry& ops, uint64_t seed);
 
 // Runs all stages of passes, each verified. Returns the number of matches.

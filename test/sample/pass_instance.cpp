@@ -11,6 +11,7 @@
 #include "ir/text.h"
 #include "test/random_inputs.h"
 #include "test/sample/check_graph.h"
+#include "test/sample/device_graph.h"
 #include "test/sample/over_ranks.h"
 #include "test/sample/shuffled_calls.h"
 
@@ -250,7 +251,10 @@ Result<RandomGraph> pass_instance(const Graph& golden, const OpRegistry& ops, ui
     Result<Graph> g = Varying(golden, ops, seed * tries + static_cast<uint64_t>(k)).run();
     if (!g.ok() || !verify(*g).ok()) continue;
     Result<RandomGraph> r = with_inputs(*std::move(g), options.open_rows);
-    if (r.ok()) return r;
+    if (!r.ok()) continue;
+    if (seed % 6 != 1) return r;
+    Result<RandomGraph> far = with_mixed_devices(*r, seed);
+    return far.ok() ? far : r;
   }
   return with_inputs(golden, options.open_rows);
 }

@@ -6,6 +6,7 @@
 //   readers    a value in the middle is also returned, or read by another call
 //   around     inputs are results of calls, results are read by further calls
 //   names and the order of calls
+//   devices    all on one, some constructors on the CPU
 //
 // A variation that an operator refuses is drawn again.
 #pragma once

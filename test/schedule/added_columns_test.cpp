@@ -20,18 +20,16 @@ TEST(AddedColumns, in_blocks_of_any_width) {
     for (size_t k; (k = at.find('R')) != at.npos;) at.replace(k, 1, std::to_string(columns));
     const Inputs in = {{"x", scattered(DType::f32, {600, columns}, 1)},
                        {"g", scattered(DType::f32, {600, columns}, 2)}};
-    const FoldParts wide{.max_parts = 9, .part_rows = 16}, narrow{
-                                                               .max_parts = 9,
-                                                               .part_rows = 16,
-                                                               .added_columns = 8,
-                                                           };
-    const Arrays want = by_cut(at, in, wide).results, got = by_cut(at, in, narrow).results;
+    const LowerChoices wide{.cut = {.max_parts = 9, .part_rows = 16}};
+    LowerChoices narrow = wide;
+    narrow.loops.added_columns = 8;
+    const Arrays want = by_choices(at, in, wide).results, got = by_choices(at, in, narrow).results;
     ASSERT_EQ(got.size(), 2u);
     for (size_t k = 0; k < 2; ++k) EXPECT_EQ(got[k].f, want[k].f) << columns;
     StageOptions options;
     options.compiler = CompilerChoice::none;
     const auto kernels = value_or_throw(scheduled_kernels(
-        parsed(at), core(), options, backend_with_cut(narrow, CompilerChoice::none)));
+        parsed(at), core(), options, backend_with_choices(narrow, CompilerChoice::none)));
     EXPECT_EQ(random::check_threads(kernels, 3).wrong, "") << columns;
     ASSERT_FALSE(kernels.empty());
     const std::string loops = loop::print(kernels[0]);

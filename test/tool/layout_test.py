@@ -175,10 +175,28 @@ class Devices(Case):
         r = cleave("run", far, "--random", "--json", "--device", "cpu")
         self.assertEqual(json.loads(r.stdout)["device"], "cpu")
 
+    def test_what_is_made_on_the_cpu_for_the_device_moves_there(self):
+        mixed = self.FAR.replace("  %r = relu(%y)\n", "  %i = arange(; end=2)\n  %o = ones(; size=[2,3])\n"
+                                 "  %p = _to_copy(%o; device=\"cuda:0\")\n  %z = index(%y, [%i])\n  %r = mul(%z, %p)\n")
+        graph = self.file("g.clv", mixed)
+        for command in (["kernels", graph], ["kernels", graph, "--grad"]):
+            r = cleave(*command)
+            self.assertEqual(r.returncode, 0, (command, r.stderr))
+        self.check_runs("run", graph, "--random")
+        for extra in ((), ("--grad",)): self.assertEqual(cleave("run", graph, "--random", "--device", "cpu", *extra).returncode, 0)
+
+    def test_a_copy_between_devices_is_named_with_both(self):
+        graph = self.file("g.clv", self.FAR.replace("%x: input f32[2,4]@cuda:0", "%v: input f32[2,4]").replace(
+            "  %y =", "  %x = _to_copy(%v; device=\"cuda:0\")\n  %y ="))
+        r = cleave("kernels", graph)
+        self.refused(r, 2, "%v is f32[2,4], and its copy is f32[2,4]@cuda:0: a copy from device to device", "--device")
+        self.assertEqual(cleave("kernels", graph, "--device", "cuda:0").returncode, 0)
+        self.assertEqual(cleave("run", graph, "--random", "--device", "cpu").returncode, 0)
+
     def test_mixed_devices_in_one_call_are_the_caller_s_mistake(self):
         r = cleave("check", self.file("g.clv", self.FAR.replace("f32[2,4]@cuda:0", "f32[2,4]")))
         self.assertEqual(r.returncode, 1)
-        self.assertIn("operands are on cpu and cuda:0, expected one device", r.stderr)
+        self.assertIn("mm: C5: self is f32[2,4] and mat2 is f32[4,3]@cuda:0, expected one device", r.stderr)
 
 
 if __name__ == "__main__":

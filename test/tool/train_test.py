@@ -38,6 +38,28 @@ class Train(Case):
         self.assertEqual(json.loads(one.stdout.splitlines()[-1])["allocations_per_step"], 0)
         self.refused(self.train("--autocast", "i8"), 1, "--autocast i8: expected bf16 or f16")
 
+    def test_steps_in_f16_are_skipped_until_the_scale_fits(self):
+        def ends(*args): return [json.loads(l) for l in self.train("--steps", 16, "--autocast", "f16", *args).stdout.splitlines()]
+        *steps, last = ends("--init-scale", 2**40, "--out", self.path("whole.safetensors"))
+        scales, skipped = ([s[k] for s in steps] for k in ("loss_scale", "skipped_steps"))
+        self.assertEqual((len(steps), scales[0]), (16, 2**40))
+        self.assertGreater(last["skipped_steps"], 4)
+        self.assertEqual(last["skipped_steps"], skipped[-1])
+        for k in range(15): self.assertEqual(scales[k + 1], scales[k] / 2 if skipped[k] > (skipped[k - 1] if k else 0) else scales[k])
+        self.assertEqual(last["peak_bytes"], last["planned_peak_bytes"])
+        # A checkpoint in the middle of the skipped steps goes on with their batches.
+        half = self.path("half.safetensors")
+        self.train("--steps", 5, "--autocast", "f16", "--init-scale", 2**40, "--out", half)
+        resumed = ends("--resume", half)
+        for a, b in zip(resumed[:-1], steps[5:], strict=True):
+            for key in ("step", "loss_scale", "skipped_steps"): self.assertEqual(a[key], b[key])
+        *steps, last = ends("--loss-scaling", "off")
+        self.assertNotIn("loss_scale", steps[0])
+        self.assertNotIn("skipped_steps", last)
+        self.assertEqual(ends()[0]["loss_scale"], 65536)
+        self.refused(self.train("--loss-scaling", "yes"), 1, "--loss-scaling yes: expected automatic, on or off")
+        self.refused(self.train("--init-scale", 0), 1, "--init-scale 0: expected a positive number of f32")
+
     def test_resumed_run_repeats_the_losses_bit_for_bit(self):
         for extra in ([], ["--dropout", "0.2"]):
             run = ["--steps", 300, *extra]

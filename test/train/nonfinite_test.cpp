@@ -166,7 +166,8 @@ TEST(NonFinite, with_a_budget_and_mixed_precision) {
         {.compile = {.threads = 1,
                      .memory_budget = MemoryBudget::percent(autocast ? 100 : 95),
                      .autocast = autocast},
-         .on_nonfinite = NonFinite::skip_step});
+         .on_nonfinite = NonFinite::skip_step,
+         .loss_scaling = LossScaling::off});
     EXPECT_FALSE(step.run({x}).skipped);
     const auto before = contents(step.store());
     HostTensor wrong(x);

@@ -24,18 +24,17 @@ class CudaBackend final : public Backend {
 
   FuseCosts fuse_costs() const override {
     FuseCosts out = FuseCosts::of(rates());
-    out.cut = {.few_results = 256,
-               .long_fold = 1 << 13,
-               .chunk_elements = 1 << 13,
-               .max_parts = 1024,
-               .part_rows = 16,
-               .partial_sums = int64_t{1} << 22,
-               .added_columns = 8,
-               .many_threads = true,
-               .tile_side = 64,
-               .row_bytes = 16};
+    out.choices = {.cut = {.few_results = 256,
+                           .long_fold = 1 << 13,
+                           .chunk_elements = 1 << 13,
+                           .max_parts = 1024,
+                           .part_rows = 16,
+                           .partial_sums = int64_t{1} << 22},
+                   .loops = {.added_columns = 8, .many_threads = true, .tile_side = 64},
+                   .row_bytes = 16,
+                   // A product that isn't given its dtype copies, at each call.
+                   .folds_casts = false};
     out.stored_part = 2;  // of what is computed in f32 the halves that it is made from are stored
-    out.folds_casts = false;    // a product that isn't given its dtype copies, at each call
     out.few_columns = 1 << 14;  // of 64 each: twice as many blocks as processors
     return out;
   }

@@ -3,7 +3,7 @@
 //   add(x, 0)   sub(x, 0)   mul(x, 1)   div(x, 1)   pow(x, 1)                 ->  x
 //   bitwise_or(x, 0)   bitwise_xor(x, 0)                                      ->  x
 //   where(true, x, _)   where(false, _, x)                                    ->  x
-//   _to_copy(x) to its own dtype   clone, alias, detach, lift_fresh_copy(x)   ->  x
+//   _to_copy(x) to its own type   clone, alias, detach, lift_fresh_copy(x)   ->  x
 //   copy(_, x)                                                                ->  x
 //   view, reshape, expand, squeeze, repeat, slice(x) to its own shape         ->  x
 //   slice_scatter(_, x) of everything   constant_pad_nd(x) with no pads       ->  x
@@ -74,6 +74,7 @@ Pass drop_noop() {
                     0),
           drop("convert", call("_to_copy", {x},
                                {{"dtype", anything()},
+                                {"device", anything()},
                                 {"non_blocking", anything()},
                                 {"memory_format", anything()}})),
           drop("clone", call("clone", {x}, any_size("memory_format"))),

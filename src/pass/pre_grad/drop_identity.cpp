@@ -1,7 +1,7 @@
 // Removes calls that return their operand.
 //
 //   alias, lift_fresh_copy, clone(x)                     ->  x         the operator's name
-//   _to_copy(x; x's dtype)                               ->  x
+//   _to_copy(x; x's dtype and device)                    ->  x
 //   view, _unsafe_view, reshape, expand(x; x's shape)    ->  x
 //   squeeze of no dim, slice of everything, repeat once  ->  x
 //   constant_pad_nd(x; 0,0,...)                          ->  x
@@ -15,6 +15,7 @@
 #include <algorithm>
 
 #include "pass/passes.h"
+#include "pass/stands_for.h"
 
 namespace cleave {
 namespace {
@@ -26,8 +27,8 @@ bool keeps_shape(const Match& m) {
       [&](const Dim& a, const Dim& b) { return g.env().provably_equal(a, b); });
 }
 
-bool keeps_dtype(const Match& m) {
-  return m.type("x").dtype == m.graph().type(m.outputs()[0]).dtype;
+bool keeps_dtype_and_device(const Match& m) {
+  return has_same_type(m.graph(), m["x"], m.outputs()[0]);
 }
 
 bool pads_nothing(const Match& m) {
@@ -89,7 +90,7 @@ Pass drop_identity() {
       .name = "drop_identity",
       .summary = "calls that give their operand back go",
       .rules = {drop("alias", {}), drop("lift_fresh_copy", {}), drop("clone", {}),
-                drop("_to_copy", {"dtype", "non_blocking"}, keeps_dtype),
+                drop("_to_copy", {"dtype", "device", "non_blocking"}, keeps_dtype_and_device),
                 drop("view", {"size"}, keeps_shape), drop("_unsafe_view", {"size"}, keeps_shape),
                 drop("reshape", {"shape"}, keeps_shape),
                 drop("expand", {"size", "implicit"}, keeps_shape),

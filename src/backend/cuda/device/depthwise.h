@@ -85,6 +85,29 @@ CLEAVE_DEVICE void write_strip(const Int (&size)[3], Int channels, const Strip& 
   }
 }
 
+// Adds the products of a line of an image, from position `left` on, with the taps of a line of the
+// kernel: position j and place o of the strip meet at tap First + J j + O o, if there is one.
+template <class T, int V, int K, int First, int J, int O, int Columns, class S>
+CLEAVE_DEVICE void add_line(const T* from, Int left, Int size, Int channels, const S* taps,
+                            S (&sums)[strip][V]) {
+  S line[K][V];
+  CLEAVE_UNROLL
+  for (int k = 0; k < K; ++k) read_sums(taps + k * channels, line[k]);
+  CLEAVE_UNROLL
+  for (int j = 0; j < Columns; ++j) {
+    if (left + j < 0 || left + j >= size) continue;
+    S x[V];
+    read<T, V>(from + (left + j) * channels, x);
+    CLEAVE_UNROLL
+    for (int o = 0; o < strip; ++o) {
+      const int tap = First + J * j + O * o;
+      if (tap < 0 || tap >= K) continue;
+      CLEAVE_UNROLL
+      for (int v = 0; v < V; ++v) sums[o][v] = multiply_add(x[v], line[tap][v], sums[o][v]);
+    }
+  }
+}
+
 // `taps` are in the order of the sum.
 template <class T, int V, int K, int Stride>
 CLEAVE_DEVICE void depthwise_strips(const ConvolutionArguments& p, const T* large,
@@ -102,22 +125,8 @@ CLEAVE_DEVICE void depthwise_strips(const ConvolutionArguments& p, const T* larg
       const Int row = at.row * Stride - p.padding[1] + i;
       if (row < 0 || row >= p.large[1]) continue;
       const T* from = large + (at.image * p.large[1] + row) * p.large[2] * channels + at.channel;
-      S line[K][V];
-      CLEAVE_UNROLL
-      for (int k = 0; k < K; ++k) read_sums(taps + (i * K + k) * channels + at.channel, line[k]);
-      CLEAVE_UNROLL
-      for (int j = 0; j < columns; ++j) {
-        if (left + j < 0 || left + j >= p.large[2]) continue;
-        S x[V];
-        read<T, V>(from + (left + j) * channels, x);
-        CLEAVE_UNROLL
-        for (int o = 0; o < strip; ++o) {
-          if (j - o * Stride < 0 || j - o * Stride >= K) continue;
-          CLEAVE_UNROLL
-          for (int v = 0; v < V; ++v)
-            sums[o][v] = multiply_add(x[v], line[j - o * Stride][v], sums[o][v]);
-        }
-      }
+      add_line<T, V, K, 0, 1, -Stride, columns>(from, left, p.large[2], channels,
+                                                taps + i * K * channels + at.channel, sums);
     }
     write_strip<T, V>(p.small, channels, at, sums, bias, small);
   }
@@ -142,22 +151,8 @@ CLEAVE_DEVICE void depthwise_spread(const ConvolutionArguments& p, const T* smal
       const Int twice = at.row + p.padding[1] - i, row = twice / 2;
       if (twice < 0 || twice % 2 != 0 || row >= p.small[1]) continue;
       const T* from = small + (at.image * p.small[1] + row) * p.small[2] * channels + at.channel;
-      S line[K][V];
-      CLEAVE_UNROLL
-      for (int k = 0; k < K; ++k) read_sums(taps + (i * K + k) * channels + at.channel, line[k]);
-      CLEAVE_UNROLL
-      for (int j = 0; j < columns; ++j) {
-        if (left + j < 0 || left + j >= p.small[2]) continue;
-        S x[V];
-        read<T, V>(from + (left + j) * channels, x);
-        CLEAVE_UNROLL
-        for (int o = 0; o < strip; ++o) {
-          if (First - 2 * j + o < 0 || First - 2 * j + o >= K) continue;
-          CLEAVE_UNROLL
-          for (int v = 0; v < V; ++v)
-            sums[o][v] = multiply_add(x[v], line[First - 2 * j + o][v], sums[o][v]);
-        }
-      }
+      add_line<T, V, K, First, -2, 1, columns>(from, left, p.small[2], channels,
+                                               taps + i * K * channels + at.channel, sums);
     }
     write_strip<T, V>(p.large, channels, at, sums, bias, large);
   }
