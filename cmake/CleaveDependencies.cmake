@@ -9,10 +9,12 @@ find_package(simdjson 3 REQUIRED)
 find_package(CLI11 2 REQUIRED)
 find_library(CLEAVE_XXHASH xxhash REQUIRED)
 find_path(CLEAVE_XXHASH_INCLUDE xxhash.h REQUIRED)
+find_library(CLEAVE_ZIP zip REQUIRED)
+find_path(CLEAVE_ZIP_INCLUDE zip.h REQUIRED)
 
 add_library(cleave_dependencies INTERFACE)
 target_link_libraries(cleave_dependencies INTERFACE
-  fmt::fmt simdjson::simdjson nlohmann_json::nlohmann_json ${CLEAVE_XXHASH}
+  fmt::fmt simdjson::simdjson nlohmann_json::nlohmann_json ${CLEAVE_XXHASH} ${CLEAVE_ZIP}
   Threads::Threads ${CMAKE_DL_LIBS})
 
 add_library(cleave_tool_dependencies INTERFACE)

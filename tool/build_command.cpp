@@ -141,9 +141,14 @@ Status run(const Options& o) {
                            o.json ? Stdout::json : Stdout::free));
   if (goes_to_stdout(o.out)) return user_error("-o: a library has several files, expected a path");
   CLEAVE_TRY(OpRegistry ops, core_ops());
-  CLEAVE_TRY(Program p, read_program(o.graph, ops));
+  CLEAVE_TRY(Model model, read_model(o.graph, ops));
+  const Program p = std::move(model.program);
   Values values;
-  if (!o.in.empty()) { CLEAVE_TRY(values, open_tensors(o.in)); }
+  if (!o.in.empty()) {
+    CLEAVE_TRY(values, open_tensors(o.in));
+  } else if (!model.weights.empty()) {
+    CLEAVE_TRY(values, as_file(model.weights, o.graph));
+  }
   StageOptions stages;
   CLEAVE_TRY(stages.autocast, o.autocast.dtype());
   CLEAVE_TRY(stages.target, o.target.target());
@@ -176,7 +181,7 @@ Command build_command() {
           "  cleave build model.clv --grad --weights none --target x86-64-v3 -o step.so",
           [](OptionList& options) {
             auto o = std::make_shared<Options>();
-            options.required("GRAPH", o->graph, "the graph's text; - is stdin");
+            options.required("GRAPH", o->graph, graph_help);
             options.option("-o,--out", o->out,
                            "the library; step.h and step.json lie beside it (default: KEY.so)");
             options.option("--in", o->in,

@@ -37,9 +37,10 @@ Command check_command() {
       "  cleave check stages/10_lower.loops",
       [](OptionList& options) {
         auto o = std::make_shared<Options>();
-        options.required(
-            "GRAPH", o->graph,
-            "the graph's text; - is stdin; .loops: kernels, as compile --dump writes them");
+        options.required("GRAPH", o->graph,
+                         "a graph (.clv) or a model of PyTorch (.pt2); - is stdin; .loops: "
+                         "kernels, as compile --dump "
+                         "writes them");
         options.flag("--json", o->json, "print one JSON object: nodes, graphs; of .loops kernels");
         return [o] { return o->graph.ends_with(".loops") ? check_kernels(*o) : check_graph(*o); };
       }};

@@ -25,6 +25,7 @@ struct Command {
 
 // Each is defined in the file of its name.
 Command check_command();
+Command import_command();
 Command show_command();
 Command print_command();
 Command run_command();

@@ -72,9 +72,9 @@ Status run(const Options& o) {
   CLEAVE_CHECK(o.choice.check());
   CLEAVE_CHECK(check_files({{"GRAPH", o.graph}, {"--in", o.in}}, {}, Stdout::free));
   CLEAVE_TRY(OpRegistry ops, core_ops());
-  CLEAVE_TRY(Program p, read_program(o.graph, ops));
-  std::map<std::string, Array> given;
-  if (!o.in.empty()) { CLEAVE_TRY(given, read_tensors(o.in)); }
+  CLEAVE_TRY(Model model, read_model(o.graph, ops));
+  Program p = std::move(model.program);
+  CLEAVE_TRY(const auto given, read_inputs(o.in, std::move(model.weights)));
   CLEAVE_TRY(Graph graph, sized_graph(std::move(p.main), given, o.sizes));
   CLEAVE_TRY(const CompileOptions library, o.library.read());
   StageOptions options{library};

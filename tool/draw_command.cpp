@@ -48,7 +48,7 @@ Command draw_command() {
       "  cleave draw model.clv --pass fuse_addmm -o after.svg",
       [](OptionList& options) {
         auto o = std::make_shared<Options>();
-        options.required("GRAPH", o->graph, "the graph's text; - is stdin");
+        options.required("GRAPH", o->graph, graph_help);
         options.required("-o,--out", o->out,
                          "NAME.svg, to 200 calls, or NAME.dot, in Graphviz's language");
         options.option("--pass", o->pass, "run this pass first: before and after are two calls");

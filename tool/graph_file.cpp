@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/write_file.h"
+#include "import/exported/model.h"
 #include "interp/array_memory.h"
 #include "tool/standard_streams.h"
 
@@ -54,11 +55,60 @@ Status write_text(const std::string& path, const std::string& text) {
   return check_stdout();
 }
 
-Result<Program> read_program(const std::string& path, const OpRegistry& ops) {
-  CLEAVE_TRY(std::string text, read_bytes(path, largest_program_mib));
+namespace {
+
+Result<Program> parsed(const std::string& text, const std::string& path, const OpRegistry& ops) {
   CLEAVE_TRY(Program p, parse(text, path == "-" ? "stdin" : path, ops));
   if (Status s = verify(p); !s.ok()) return Failure(s.failure()).within(path);
   return p;
+}
+
+// Weights as the engines read them.
+Result<Model> model_of(ImportedModel imported, const std::string& path) {
+  Model m{std::move(imported.program), {}};
+  for (const auto& [name, t] : imported.weights) {
+    if (t.dtype() == DType::c64) return unsupported("{}: {}: complex tensors", path, name);
+    m.weights.emplace(name,
+                      from_memory(t.dtype(), t.shape(), static_cast<const std::byte*>(t.data())));
+  }
+  return m;
+}
+
+Result<Model> read_any(const std::string& path, const OpRegistry& ops, WeightBytes weights) {
+  if (path != "-" && path.ends_with(".pt2")) {
+    CLEAVE_TRY(const ZipArchive zip, ZipArchive::open(path));
+    CLEAVE_TRY(ImportedModel imported, import_exported(zip, ops, {.weights = weights}));
+    return model_of(std::move(imported), path);
+  }
+  CLEAVE_TRY(const std::string text, read_bytes(path, largest_program_mib));
+  if (text.starts_with("PK\3\4")) {
+    const auto bytes = std::as_bytes(std::span(text));
+    CLEAVE_TRY(const ZipArchive zip,
+               ZipArchive::from_bytes({bytes.begin(), bytes.end()}, path == "-" ? "stdin" : path));
+    CLEAVE_TRY(ImportedModel imported, import_exported(zip, ops, {.weights = weights}));
+    return model_of(std::move(imported), path);
+  }
+  CLEAVE_TRY(Program p, parsed(text, path, ops));
+  return Model{std::move(p), {}};
+}
+
+}  // namespace
+
+Result<Model> read_model(const std::string& path, const OpRegistry& ops) {
+  return read_any(path, ops, WeightBytes::read);
+}
+
+Result<Program> read_program(const std::string& path, const OpRegistry& ops) {
+  CLEAVE_TRY(Model m, read_any(path, ops, WeightBytes::skipped));
+  return std::move(m.program);
+}
+
+Result<std::map<std::string, Array>> read_inputs(const std::string& path,
+                                                 std::map<std::string, Array> weights) {
+  std::map<std::string, Array> out;
+  if (!path.empty()) { CLEAVE_TRY(out, read_tensors(path)); }
+  out.merge(weights);
+  return out;
 }
 
 Result<SafetensorsFile> open_tensors(const std::string& path) {
@@ -78,16 +128,38 @@ Result<std::map<std::string, Array>> read_tensors(const std::string& path) {
   return out;
 }
 
-Status write_tensors(const std::string& path, const std::map<std::string, Array>& tensors) {
-  std::vector<std::vector<std::byte>> memory;
-  std::vector<TensorEntry> entries;
-  memory.reserve(tensors.size());
-  for (const auto& [name, array] : tensors) {
-    memory.push_back(to_memory(array));
-    entries.push_back({name, array.dtype, array.shape, memory.back()});
+namespace {
+
+// Entries of a file, and the bytes that they refer to.
+struct Entries {
+  explicit Entries(const std::map<std::string, Array>& tensors) {
+    memory.reserve(tensors.size());
+    for (const auto& [name, array] : tensors) {
+      memory.push_back(to_memory(array));
+      list.push_back({name, array.dtype, array.shape, memory.back()});
+    }
   }
-  if (path != "-") return write_safetensors(path, entries);
-  return write_safetensors("stdout", entries, {}, [](auto pieces) {
+  std::vector<std::vector<std::byte>> memory;
+  std::vector<TensorEntry> list;
+};
+
+}  // namespace
+
+Result<SafetensorsFile> as_file(const std::map<std::string, Array>& tensors,
+                                const std::string& name) {
+  std::vector<std::byte> bytes;
+  CLEAVE_CHECK(write_safetensors(name, Entries(tensors).list, {}, [&](auto pieces) {
+    for (const std::span<const std::byte> piece : pieces)
+      bytes.insert(bytes.end(), piece.begin(), piece.end());
+    return Status();
+  }));
+  return SafetensorsFile::from_bytes(std::move(bytes), name);
+}
+
+Status write_tensors(const std::string& path, const std::map<std::string, Array>& tensors) {
+  const Entries entries(tensors);
+  if (path != "-") return write_safetensors(path, entries.list);
+  return write_safetensors("stdout", entries.list, {}, [](auto pieces) {
     for (const std::span<const std::byte> piece : pieces)
       put({reinterpret_cast<const char*>(piece.data()), piece.size()});
     return check_stdout();

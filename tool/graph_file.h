@@ -11,18 +11,34 @@
 
 namespace cleave::tool {
 
+// Of an option that names a model.
+constexpr const char* graph_help = "a graph (.clv) or a model of PyTorch (.pt2); - is stdin";
+
 // `-` is stdin. Errors (user): the file is missing, is a folder, or is larger than 4 GiB.
 Result<std::string> read_text(const std::string& path);
 // `-` is stdout. A file is written completely or not at all.
 Status write_text(const std::string& path, const std::string& text);
-// Reads, parses and verifies. At most 256 MiB.
+// A model: a graph's text, or a .pt2 of torch.export.save, which is told by its first bytes and
+// brings its weights. Reads, parses and verifies. A text has at most 256 MiB.
+struct Model {
+  Program program;
+  std::map<std::string, Array> weights;  // by placeholder
+};
+Result<Model> read_model(const std::string& path, const OpRegistry& ops);
+// The same without weights.
 Result<Program> read_program(const std::string& path, const OpRegistry& ops);
 
 // `-` is stdin.
 Result<SafetensorsFile> open_tensors(const std::string& path);
+// The tensors of `path`, and those weights that it doesn't have; none of a path that is empty.
+Result<std::map<std::string, Array>> read_inputs(const std::string& path,
+                                                 std::map<std::string, Array> weights);
 // Tensors by name; `-` is stdin or stdout.
 Result<std::map<std::string, Array>> read_tensors(const std::string& path);
 Status write_tensors(const std::string& path, const std::map<std::string, Array>& tensors);
+// The tensors as a file in memory; errors name `name`.
+Result<SafetensorsFile> as_file(const std::map<std::string, Array>& tensors,
+                                const std::string& name);
 
 // One line of JSON to stdout. Error (user): it can't be written.
 Status print_json(const Json& json);

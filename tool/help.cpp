@@ -21,7 +21,9 @@ std::string as_it_is(const std::string& text) {
 
 constexpr const char* graphs =
     "A graph is a text file, FILE.clv: a few lines by hand (doc/ir.md), what a C++ program writes\n"
-    "with print(graph), or what another command wrote (-o). Tensors are .safetensors files.";
+    "with print(graph), or what another command wrote (-o); or a model of PyTorch, FILE.pt2, with "
+    "its\n"
+    "weights (doc/from_pytorch.md). Tensors are .safetensors files.";
 
 }  // namespace
 

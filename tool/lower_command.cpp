@@ -72,9 +72,8 @@ Result<PartialOptions> partial_options(Options& o, const OpRegistry& ops, Device
   return out;
 }
 
-Status run_program(PartialProgram& program, const Graph& g, const Options& o) {
-  std::map<std::string, Array> given;
-  if (!o.in.empty()) { CLEAVE_TRY(given, read_tensors(o.in)); }
+Status run_program(PartialProgram& program, const Graph& g,
+                   const std::map<std::string, Array>& given, const Options& o) {
   CLEAVE_TRY(const Arrays inputs, complete_inputs(g, given, o.inputs));
   HostTensors results;
   for (int r = 0; r < o.repeat; ++r) {
@@ -111,7 +110,9 @@ Status lower(Options& o) {
                            {{"--out", o.out}, {"-o", o.lowered}, {"--trace", o.trace.path}},
                            o.json ? Stdout::json : Stdout::free));
   CLEAVE_TRY(OpRegistry ops, core_ops());
-  CLEAVE_TRY(Program p, read_program(o.graph, ops));
+  CLEAVE_TRY(Model model, read_model(o.graph, ops));
+  Program p = std::move(model.program);
+  CLEAVE_TRY(const auto given, read_inputs(o.in, std::move(model.weights)));
   StageOptions stages;
   CLEAVE_CHECK(o.device.apply(p.main, ops, stages));
   CLEAVE_TRY(PartialOptions options, partial_options(o, ops, stages.device));
@@ -120,8 +121,6 @@ Status lower(Options& o) {
        {std::pair("--out", &o.out), std::pair("--trace", &o.trace.path)})
     if (!path->empty() && !runs) return user_error("{}: expected --in or --random, too", option);
   if (runs || !o.sizes.empty()) {
-    std::map<std::string, Array> given;
-    if (!o.in.empty()) { CLEAVE_TRY(given, read_tensors(o.in)); }
     CLEAVE_TRY(p.main, sized_graph(std::move(p.main), given, o.sizes));
   }
   if (o.grad) {
@@ -130,7 +129,7 @@ Status lower(Options& o) {
   }
   const Graph g = p.main;
   PartialProgram program = partial_lower(traced_graph(std::move(p.main), {}), options);
-  if (runs) CLEAVE_CHECK(run_program(program, g, o));
+  if (runs) CLEAVE_CHECK(run_program(program, g, given, o));
   CLEAVE_CHECK(o.trace.write());
   if (!o.lowered.empty()) CLEAVE_CHECK(write_text(o.lowered, program.graph().text()));
   if (o.json) return print_json(to_json(program, runs));
@@ -150,7 +149,7 @@ Command lower_command() {
       "  cleave lower model.clv --refuse sort --in x.safetensors --out y.safetensors --grad --json",
       [](OptionList& options) {
         auto o = std::make_shared<Options>();
-        options.required("GRAPH", o->graph, "the graph's text; - is stdin");
+        options.required("GRAPH", o->graph, graph_help);
         options.option("--refuse", o->refuse,
                        "operators that stay outside; several between commas");
         options.option("--grouping", o->grouping,

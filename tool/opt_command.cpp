@@ -177,7 +177,7 @@ Command opt_command() {
           "  cleave opt model.clv --stage joint --rules\n  cleave opt --list",
           [](OptionList& options) {
             auto o = std::make_shared<Options>();
-            options.optional("GRAPH", o->graph, "the graph's text; - is stdin");
+            options.optional("GRAPH", o->graph, graph_help);
             options.option("--pass", o->passes, "passes by name, in their order: a,b");
             options.option("--rule", o->rule, "a file with the graphs @search and @replace");
             options.option("--stage", o->stage,

@@ -16,7 +16,7 @@ Command print_command() {
               bool canonical = false;
             };
             auto o = std::make_shared<Options>();
-            options.required("GRAPH", o->graph, "the graph's text; - is stdin");
+            options.required("GRAPH", o->graph, graph_help);
             o->autocast.add_to(options);
             options.flag("--canonical", o->canonical, "renumber the names of values");
             return [o]() -> Status {

@@ -64,10 +64,9 @@ Result<SymbolValues> symbols_of(const Graph& g, const Options& o,
 }
 
 Result<GivenGraph> given_graph(const Options& o, const OpRegistry& ops, bool needs_inputs) {
-  CLEAVE_TRY(Program p, read_program(o.graph, ops));
-  GivenGraph out{std::move(p.main), {}, {}};
-  std::map<std::string, Array> given;
-  if (!o.in.empty()) { CLEAVE_TRY(given, read_tensors(o.in)); }
+  CLEAVE_TRY(Model model, read_model(o.graph, ops));
+  GivenGraph out{std::move(model.program.main), {}, {}};
+  CLEAVE_TRY(const auto given, read_inputs(o.in, std::move(model.weights)));
   CLEAVE_TRY(out.symbols, symbols_of(out.g, o, given));
   if (o.in.empty() && !needs_inputs) return out;
   CLEAVE_TRY(const Graph fixed, specialize(out.g, out.symbols));

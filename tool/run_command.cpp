@@ -247,9 +247,9 @@ Status run(Options& o) {
                            {{"--out", o.out}, {"--trace", o.trace.path}},
                            o.json ? Stdout::json : Stdout::free));
   CLEAVE_TRY(OpRegistry ops, core_ops());
-  CLEAVE_TRY(Program p, read_program(o.graph, ops));
-  std::map<std::string, Array> given;
-  if (!o.in.empty()) { CLEAVE_TRY(given, read_tensors(o.in)); }
+  CLEAVE_TRY(Model model, read_model(o.graph, ops));
+  Program p = std::move(model.program);
+  CLEAVE_TRY(const auto given, read_inputs(o.in, std::move(model.weights)));
   CLEAVE_TRY(p.main, sized_graph(std::move(p.main), given, o.sizes));
   CLEAVE_CHECK(o.device.apply(p.main, ops, options));
   if (o.engine == "compiled") {
@@ -325,7 +325,7 @@ Command run_command() {
       "  cleave run dynamic.clv --random --size s0=8,s1=128",
       [](OptionList& options) {
         auto o = std::make_shared<Options>();
-        options.required("GRAPH", o->graph, "the graph's text; - is stdin");
+        options.required("GRAPH", o->graph, graph_help);
         options.option("--in", o->in, "inputs, under their placeholders' names (.safetensors)");
         options.option("--out", o->out,
                        "results: out.0, out.1, ..., grad.NAME (.safetensors); - is stdout");

@@ -152,14 +152,18 @@ Command show_command() {
           "  cleave show weights.safetensors --stats\n  cleave show model.clv",
           [](OptionList& options) {
             auto o = std::make_shared<Options>();
-            options.required("FILE", o->file, ".safetensors, or a graph (.clv); - is tensors");
+            options.required("FILE", o->file,
+                             ".safetensors, or a graph (.clv, .pt2); - is tensors");
             options.flag("--stats", o->stats,
                          "least, largest and mean element of each tensor, and how many are NaN or "
                          "infinite, which don't count in these");
             options.flag("--json", o->json,
                          "one JSON object: tensors, bytes, metadata; of a graph placeholders, "
                          "returns, calls");
-            return [o] { return o->file.ends_with(".clv") ? show_graph(*o) : show_tensors(*o); };
+            return [o] {
+              const bool is_graph = o->file.ends_with(".clv") || o->file.ends_with(".pt2");
+              return is_graph ? show_graph(*o) : show_tensors(*o);
+            };
           }};
 }
 

@@ -17,6 +17,7 @@
 #include "cleave/dtype.h"
 #include "cleave/error.h"
 #include "cleave/executor.h"
+#include "cleave/exported.h"
 #include "cleave/function.h"
 #include "cleave/function_pass.h"
 #include "cleave/generator.h"

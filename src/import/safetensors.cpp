@@ -13,6 +13,7 @@
 #include <numeric>
 #include <system_error>
 
+#include "import/printable.h"
 #include "import/safetensors_dtype.h"
 
 namespace cleave {
@@ -23,19 +24,6 @@ namespace dom = simdjson::dom;
 
 constexpr uint64_t longest_header = 100'000'000;
 constexpr size_t deepest_nesting = 3;  // header, tensor, shape
-
-// A name in quotes, safe to print: control bytes as \xNN, cut after 100 bytes.
-std::string printable(std::string_view name) {
-  std::string text = "\"";
-  for (const char c : name.substr(0, 100)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f || c == '"' || c == '\\')
-      text += fmt::format("\\x{:02x}", byte);
-    else
-      text += c;
-  }
-  return text + (name.size() > 100 ? "...\"" : "\"");
-}
 
 struct Range {
   uint64_t begin = 0, end = 0;

@@ -1,0 +1,123 @@
+// Activations and softmax.
+#include "import/exported/rules.h"
+
+namespace cleave::exported {
+namespace {
+
+using V = ValueId;
+
+V self_of(Call& c) { return c.tensor(c.find("self") ? "self" : "input"); }
+
+Values threshold(Call& c) {
+  const V x = self_of(c);
+  return {c.op("where", {c.op("le", {x, CallOperand(c.value("threshold"))}),
+                         CallOperand(c.value("value")), x})};
+}
+
+// log(sigmoid(x)) = min(x, 0) - log1p(exp(-|x|))
+V log_sigmoid(Call& c, V x) {
+  const V small = c.op("log1p", {c.op("exp", {c.op("neg", {c.op("abs", {x})})})});
+  return c.op("sub", {c.op("clamp", {x, ValueId::none(), 0}), small});
+}
+
+Values prelu(Call& c) {
+  const V x = self_of(c), w = c.tensor("weight");
+  Shape size(static_cast<size_t>(c.rank(x)), Dim(1));
+  if (size.size() > 1) size[1] = c.type(w).numel();
+  const V scaled =
+      c.op("mul", {c.type(w).numel() == Dim(1) && size.size() < 2 ? w : c.view(w, size), x});
+  return {c.op("where", {c.op("gt", {x, 0}), x, scaled})};
+}
+
+Values glu(Call& c) {
+  const Values halves =
+      c.ops("chunk", {self_of(c)}, {{"chunks", 2}, {"dim", c.integer("dim", -1)}});
+  if (halves.size() != 2) return {c.fail("glu of a dim that doesn't halve")};
+  return {c.op("mul", {halves[0], c.op("sigmoid", {halves[1]})})};
+}
+
+Values hard_shrink(Call& c) {
+  const V x = self_of(c);
+  const double lambda = c.floating("lambd", 0.5);
+  return {c.op("where", {c.op("le", {c.op("abs", {x}), lambda}), 0.0, x})};
+}
+
+Values soft_shrink(Call& c) {
+  const V x = self_of(c);
+  const double lambda = c.floating("lambd", 0.5);
+  const V above = c.op("sub", {x, lambda}), below = c.op("add", {x, lambda});
+  const V inner = c.op("where", {c.op("lt", {x, -lambda}), below, 0.0});
+  return {c.op("where", {c.op("gt", {x, lambda}), above, inner})};
+}
+
+Values softmax_of(Call& c, const char* op) {
+  V x = self_of(c);
+  if (const auto t = c.dtype("dtype")) x = c.to(x, *t);
+  return {softmax(c, x, c.integer("dim", -1), op)};
+}
+
+}  // namespace
+
+ValueId softmax(Call& c, ValueId x, int64_t dim, const std::string& op) {
+  return c.op(op, {x}, {{"dim", dim}, {"half_to_float", false}});
+}
+
+std::span<const RuleRow> activation_rules() {
+  static constexpr RuleRow rows[] = {
+      {"softmax", [](Call& c) { return softmax_of(c, "_softmax"); }},
+      {"special_softmax", [](Call& c) { return softmax_of(c, "_softmax"); }},
+      {"log_softmax", [](Call& c) { return softmax_of(c, "_log_softmax"); }},
+      {"special_log_softmax", [](Call& c) { return softmax_of(c, "_log_softmax"); }},
+      {"relu6",
+       [](Call& c) -> Values {
+         return {c.op("hardtanh", {self_of(c)}, {{"min_val", 0}, {"max_val", 6}})};
+       }},
+      {"selu",
+       [](Call& c) -> Values {
+         return {c.op("elu", {self_of(c)},
+                      {{"alpha", 1.6732632423543772848170429916717},
+                       {"scale", 1.0507009873554804934193349852946}})};
+       }},
+      {"celu",
+       [](Call& c) -> Values {
+         const double alpha = c.floating("alpha", 1);
+         return {c.op("elu", {self_of(c)}, {{"alpha", alpha}, {"input_scale", 1 / alpha}})};
+       }},
+      {"mish",
+       [](Call& c) -> Values {
+         const V x = self_of(c);
+         return {c.op("mul", {x, c.op("tanh", {c.op("softplus", {x})})})};
+       }},
+      {"log_sigmoid", [](Call& c) -> Values { return {log_sigmoid(c, self_of(c))}; }},
+      {"log_sigmoid_forward",
+       [](Call& c) -> Values {
+         const V x = self_of(c);
+         return {log_sigmoid(c, x), c.op("empty_like", {x})};
+       }},
+      {"glu", glu},
+      {"prelu", prelu},
+      {"_prelu_kernel", prelu},
+      {"threshold", threshold},
+      {"hardshrink", hard_shrink},
+      {"softshrink", soft_shrink},
+      {"softsign",
+       [](Call& c) -> Values {
+         const V x = self_of(c);
+         return {c.op("div", {x, c.op("add", {c.op("abs", {x}), 1})})};
+       }},
+      {"tanhshrink",
+       [](Call& c) -> Values {
+         const V x = self_of(c);
+         return {c.op("sub", {x, c.op("tanh", {x})})};
+       }},
+      {"rrelu",
+       [](Call& c) -> Values {
+         if (c.flag("training", false)) c.fail("rrelu in training");
+         const double slope = (c.floating("lower", 0.125) + c.floating("upper", 1.0 / 3)) / 2;
+         return {c.op("leaky_relu", {self_of(c)}, {{"negative_slope", slope}})};
+       }},
+  };
+  return rows;
+}
+
+}  // namespace cleave::exported

@@ -1,0 +1,116 @@
+// einsum of one or two operands, as a product of matrices.
+//
+//   "bhid,bhjd->bhij"   batch bh, rows i, inner d, columns j: [b*h, i, d] x [b*h, d, j]
+//
+// More operands are taken from the left, two at a time.
+#include <algorithm>
+
+#include "import/exported/rules.h"
+
+namespace cleave::exported {
+namespace {
+
+using V = ValueId;
+constexpr size_t most_labels = 26;
+
+struct Term {
+  V value;
+  std::string labels;  // one a dim
+};
+
+bool has(const std::string& labels, char l) { return labels.find(l) != labels.npos; }
+
+// The term with its dims in the order of `labels`.
+V ordered(Call& c, const Term& t, const std::string& labels) {
+  std::vector<int64_t> dims;
+  for (const char l : labels) dims.push_back(static_cast<int64_t>(t.labels.find(l)));
+  return t.labels == labels ? t.value : c.permute(t.value, dims);
+}
+
+// Sums over the labels that nothing else needs.
+Term without(Call& c, Term t, const std::string& needed) {
+  std::vector<int64_t> dims;
+  std::string kept;
+  for (size_t k = 0; k < t.labels.size(); ++k)
+    if (has(needed, t.labels[k]))
+      kept += t.labels[k];
+    else
+      dims.push_back(static_cast<int64_t>(k));
+  if (dims.empty()) return t;
+  return {c.op("sum", {t.value}, {{"dim", dims}}), kept};
+}
+
+Dim product(Call& c, const Term& t, const std::string& labels) {
+  Dim p = 1;
+  for (const char l : labels) p = p * c.size(t.value, static_cast<int64_t>(t.labels.find(l)));
+  return p;
+}
+
+Term contracted(Call& c, Term a, Term b, const std::string& needed) {
+  a = without(c, a, b.labels + needed);
+  b = without(c, b, a.labels + needed);
+  std::string batch, rows, inner, columns;
+  for (const char l : a.labels) (!has(b.labels, l) ? rows : has(needed, l) ? batch : inner) += l;
+  for (const char l : b.labels)
+    if (!has(a.labels, l)) columns += l;
+  Shape size;
+  for (const char l : batch + rows) size.push_back(product(c, a, std::string(1, l)));
+  for (const char l : columns) size.push_back(product(c, b, std::string(1, l)));
+  const Dim n = product(c, a, batch), k = product(c, a, inner);
+  const V x = c.view(ordered(c, a, batch + rows + inner), {n, product(c, a, rows), k});
+  const V y = c.view(ordered(c, b, batch + inner + columns), {n, k, product(c, b, columns)});
+  return {c.view(c.op("bmm", {x, y}), size), batch + rows + columns};
+}
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> out(1);
+  for (const char ch : text)
+    if (ch == at)
+      out.emplace_back();
+    else
+      out.back() += ch;
+  return out;
+}
+
+Values einsum(Call& c) {
+  std::string equation = c.text("equation", "");
+  std::erase(equation, ' ');
+  const size_t arrow = equation.find("->");
+  if (arrow == equation.npos || equation.find('.') != equation.npos)
+    return {c.fail("einsum without '->', or with '...'")};
+  const std::vector<std::string> labels = split(equation.substr(0, arrow), ',');
+  const std::string result = equation.substr(arrow + 2);
+  const Values xs = c.tensors("tensors");
+  if (!c.ok() || labels.size() != xs.size() || xs.empty())
+    return {c.fail("einsum of {} tensors with {} terms", xs.size(), labels.size())};
+  std::vector<Term> terms;
+  for (size_t k = 0; k < xs.size(); ++k) {
+    std::string sorted = labels[k];
+    std::ranges::sort(sorted);
+    if (std::ssize(sorted) != c.rank(xs[k]) || sorted.size() > most_labels ||
+        std::ranges::adjacent_find(sorted) != sorted.end())
+      return {c.fail("einsum: the term {} of a tensor of rank {}", k, c.rank(xs[k]))};
+    terms.push_back({xs[k], labels[k]});
+  }
+  Term all = terms[0];
+  for (size_t k = 1; k < terms.size(); ++k) {
+    std::string needed = result;
+    for (size_t later = k + 1; later < terms.size(); ++later) needed += labels[later];
+    all = contracted(c, all, terms[k], needed);
+  }
+  all = without(c, all, result);
+  std::string a = all.labels, b = result;
+  std::ranges::sort(a);
+  std::ranges::sort(b);
+  if (a != b) return {c.fail("einsum: the result's labels are not those of the operands")};
+  return {ordered(c, all, result)};
+}
+
+}  // namespace
+
+std::span<const RuleRow> einsum_rules() {
+  static constexpr RuleRow rows[] = {{"einsum", einsum}};
+  return rows;
+}
+
+}  // namespace cleave::exported

@@ -1,0 +1,100 @@
+// Reads and writes by indices.
+#include "import/exported/rules.h"
+
+namespace cleave::exported {
+namespace {
+
+using V = ValueId;
+
+constexpr int64_t most_differences = 64;
+
+V self_of(Call& c) { return c.tensor("self"); }
+
+// self with src put to the places `index` of a dim: index_put over the dims before it as well.
+Values put(Call& c, V src) {
+  const V x = self_of(c), index = c.tensor("index");
+  const int64_t dim = c.wrapped(c.integer("dim", 0), c.rank(x));
+  Values indices(static_cast<size_t>(dim), V::none());
+  indices.push_back(index);
+  return {c.op("index_put", {x, CallOperand(indices), src})};
+}
+
+Values index_fill(Call& c) {
+  if (c.has_tensor("value")) return put(c, c.tensor("value"));
+  const V value = c.op(
+      "full", {},
+      {{"size", Shape{}}, {"fill_value", c.value("value")}, {"dtype", c.type(self_of(c)).dtype}});
+  return put(c, value);
+}
+
+// Dims other than the one that is read along are broadcast.
+Values take_along_dim(Call& c) {
+  V x = self_of(c), index = c.tensor("indices");
+  if (!c.has("dim")) {
+    x = c.view(x, {c.type(x).numel()});
+    return {c.op("gather", {x, c.view(index, {c.type(index).numel()})}, {{"dim", 0}})};
+  }
+  const int64_t dim = c.wrapped(c.integer("dim", 0), c.rank(x));
+  Shape from = c.type(x).shape, places = c.type(index).shape;
+  if (from.size() != places.size()) return {c.fail("take_along_dim of two ranks")};
+  for (size_t d = 0; d < from.size(); ++d) {
+    if (static_cast<int64_t>(d) == dim) continue;
+    if (from[d] == Dim(1)) from[d] = places[d];
+    if (places[d] == Dim(1)) places[d] = from[d];
+  }
+  if (!(from == c.type(x).shape)) x = c.op("expand", {x}, {{"size", from}});
+  if (!(places == c.type(index).shape)) index = c.op("expand", {index}, {{"size", places}});
+  return {c.op("gather", {x, index}, {{"dim", dim}})};
+}
+
+Values one_hot(Call& c) {
+  const V x = self_of(c);
+  const int64_t classes = c.integer("num_classes", -1);
+  if (classes < 1) return {c.fail("one_hot without a number of classes")};
+  const V all = c.op("arange", {}, {{"end", classes}});
+  return {c.to(c.op("eq", {c.op("unsqueeze", {x}, {{"dim", -1}}), all}), DType::i64)};
+}
+
+// Neighbours along a dim, subtracted; of bool: which differ.
+Values diff(Call& c) {
+  V x = self_of(c);
+  const int64_t dim = c.wrapped(c.integer("dim", -1), c.rank(x));
+  Values parts;
+  for (const V part : {c.maybe_tensor("prepend"), x, c.maybe_tensor("append")})
+    if (part.valid()) parts.push_back(part);
+  if (parts.size() > 1) x = c.op("cat", {CallOperand(parts)}, {{"dim", dim}});
+  const int64_t times = c.integer("n", 1);
+  if (times < 1 || times > most_differences) return {c.fail("diff of order {}", times)};
+  for (int64_t k = 0; c.ok() && k < times; ++k) {
+    const V next = c.op("slice", {x}, {{"dim", dim}, {"start", 1}, {"end", INT64_MAX}});
+    const V last = c.op("slice", {x}, {{"dim", dim}, {"start", 0}, {"end", -1}});
+    x = c.op(c.type(x).dtype == DType::boolean ? "logical_xor" : "sub", {next, last});
+  }
+  return {x};
+}
+
+Values where(Call& c) {
+  const auto operand = [&](const char* name) {
+    return c.has_tensor(name) ? CallOperand(c.tensor(name)) : CallOperand(c.value(name));
+  };
+  return {c.op("where", {c.tensor("condition"), operand("self"), operand("other")})};
+}
+
+}  // namespace
+
+std::span<const RuleRow> index_rules() {
+  static constexpr RuleRow rows[] = {
+      {"index_fill", index_fill},
+      {"index_copy", [](Call& c) { return put(c, c.tensor("source")); }},
+      {"take_along_dim", take_along_dim},
+      {"one_hot", one_hot},
+      {"diff", diff},
+      {"where.self", where},
+      {"where.ScalarSelf", where},
+      {"where.ScalarOther", where},
+      {"where.Scalar", where},
+  };
+  return rows;
+}
+
+}  // namespace cleave::exported

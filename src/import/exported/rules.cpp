@@ -1,0 +1,32 @@
+#include "import/exported/rules.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+
+namespace cleave::exported {
+namespace {
+
+using Table = std::map<std::string_view, Rule>;
+
+Table all_rules() {
+  Table table;
+  for (const std::span<const RuleRow> rows :
+       {activation_rules(), constructor_rules(), einsum_rules(), index_rules(), layer_rules(),
+        loss_rules(), pointwise_rules(), pool_rules(), product_rules(), random_rules(),
+        recurrent_rules(), reduction_rules(), shape_rules()})
+    for (const RuleRow& row : rows) table.emplace(row.name, row.rule);
+  return table;
+}
+
+}  // namespace
+
+Rule find_rule(std::string_view name, std::string_view overload) {
+  static const Table table = all_rules();
+  for (const std::string& key : {fmt::format("{}.{}", name, overload), std::string(name)})
+    if (const auto at = table.find(key); at != table.end()) return at->second;
+  return nullptr;
+}
+
+}  // namespace cleave::exported

@@ -1,0 +1,357 @@
+// Nodes of a program as calls: writes in place, views, composite operators, regions.
+// tests: activation_rules.cpp autocast.cpp call.cpp constructor_rules.cpp control_reader.cpp
+// tests: einsum_rules.cpp index_rules.cpp layer_rules.cpp loss_rules.cpp memory.cpp plain_name.cpp
+// tests: pointwise_rules.cpp pool_rules.cpp product_rules.cpp random_rules.cpp recurrent_rules.cpp
+// tests: reduction_rules.cpp rules.cpp shape_rules.cpp views.cpp
+#include "import/exported/graph_reader.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/text.h"
+#include "op/registry.h"
+
+namespace cleave::exported {
+namespace {
+
+using Kind = Argument::Kind;
+
+const OpRegistry& all_ops() {
+  static const OpRegistry ops = value_or_bug(core_ops());
+  return ops;
+}
+
+Argument of_kind(Kind kind, std::string text = {}, int64_t number = 0) {
+  Argument a;
+  a.kind = kind;
+  a.text = std::move(text);
+  a.number = number;
+  return a;
+}
+Argument tensor(std::string name) { return of_kind(Kind::tensor, std::move(name)); }
+Argument number(int64_t v) { return of_kind(Kind::integer, {}, v); }
+Argument flag(bool v) { return of_kind(Kind::boolean, {}, v); }
+Argument real(double v) {
+  Argument a = of_kind(Kind::floating);
+  a.floating = v;
+  return a;
+}
+Argument list(std::vector<Argument> items) {
+  Argument a = of_kind(Kind::list);
+  a.items = std::move(items);
+  return a;
+}
+Argument numbers(std::initializer_list<int64_t> values) {
+  std::vector<Argument> items;
+  for (const int64_t v : values) items.push_back(number(v));
+  return list(std::move(items));
+}
+
+TensorMeta meta_of(std::vector<int64_t> sizes, DType t = DType::f32) {
+  TensorMeta m;
+  m.dtype = t;
+  int64_t step = 1;
+  for (const int64_t s : sizes) m.sizes.push_back({s, {}, {}});
+  m.strides.resize(sizes.size());
+  for (size_t k = sizes.size(); k-- > 0; step *= sizes[k]) m.strides[k].number = step;
+  m.offset.number = 0;
+  return m;
+}
+
+// A graph with inputs of these sizes that is read node by node.
+struct Reading {
+  Graph source;
+  cleave::Graph graph{"main"};
+  FileContext file{all_ops(), {}, {"main"}, 0};
+  GraphReader reader{file, graph, false};
+
+  void input(const std::string& name, std::vector<int64_t> sizes, DType t = DType::f32) {
+    source.tensors[name] = meta_of(sizes, t);
+    const Shape shape(sizes.begin(), sizes.end());
+    reader.bind(name, value_or_bug(graph.add_placeholder(Role::input, name, Type(t, shape))));
+  }
+  // name = torch.ops.aten.OP(inputs): f32[sizes]
+  void node(const std::string& name, std::vector<int64_t> sizes, const std::string& op,
+            std::vector<NamedArgument> inputs, DType t = DType::f32) {
+    source.tensors[name] = meta_of(std::move(sizes), t);
+    source.nodes.push_back({"torch.ops.aten." + op, std::move(inputs), {tensor(name)}, {}, 0});
+  }
+  // The calls, one a line, and what was written; or the error.
+  std::string text(const std::string& result) {
+    if (const Status s = reader.read(source); !s.ok()) return s.failure().message;
+    const Result<ValueId> v = reader.value(result);
+    if (!v.ok()) return v.failure().message;
+    graph.add_return({*v});
+    for (const Placeholder& p : graph.placeholders()) {
+      const ValueId written = reader.written(graph.name(p.value));
+      if (written.valid()) graph.add_return({written, ReturnKind::update, p.value});
+    }
+    if (const Status s = verify(graph); !s.ok()) return s.failure().message;
+    const std::string all = print(graph);
+    return all.substr(all.find('\n') + 1);
+  }
+};
+
+TEST(GraphReader, AWriteThroughAViewWritesItsMemory) {
+  Reading r;
+  r.input("x", {3, 4});
+  r.node("row", {4}, "select.int",
+         {{"self", tensor("x")}, {"dim", number(0)}, {"index", number(1)}});
+  r.node("add_", {4}, "add_.Tensor", {{"self", tensor("row")}, {"other", number(1)}});
+  r.node("y", {3, 4}, "exp.default", {{"self", tensor("x")}});
+  EXPECT_EQ(r.text("y"), R"(  %row = select(%x; dim=0, index=1) : f32[4]
+  %add_ = add(%row; other=1) : f32[4]
+  %add_.select_scatter = select_scatter(%x, %add_; dim=0, index=1) : f32[3,4]
+  %y = exp(%add_.select_scatter) : f32[3,4]
+  return %y, %add_.select_scatter -> %x
+}
+)");
+}
+
+TEST(GraphReader, AViewIsMadeAgainFromWhatWasWritten) {
+  Reading r;
+  r.input("x", {2, 3});
+  r.node("t", {3, 2}, "t.default", {{"self", tensor("x")}});
+  r.source.tensors["t"].strides = {{1, {}, {}}, {3, {}, {}}};
+  r.node("mul_", {2, 3}, "mul_.Tensor", {{"self", tensor("x")}, {"other", number(2)}});
+  r.node("y", {3, 2}, "exp.default", {{"self", tensor("t")}});
+  EXPECT_EQ(r.text("y"), R"(  %t = t(%x) : f32[3,2]
+  %mul_ = mul(%x; other=2) : f32[2,3]
+  %y.t = t(%mul_) : f32[3,2]
+  %y = exp(%y.t) : f32[3,2]
+  return %y, %mul_ -> %x
+}
+)");
+}
+
+TEST(GraphReader, WhatMayBeACopyIsNotReadBehindAWrite) {
+  for (const bool row_major : {true, false}) {
+    Reading r;
+    r.input("x", {2, 3});
+    if (!row_major) r.source.tensors["x"].strides = {{1, {}, {}}, {2, {}, {}}};
+    r.node("flat", {6}, "reshape.default", {{"self", tensor("x")}, {"shape", numbers({-1})}});
+    r.node("zero_", {2, 3}, "zero_.default", {{"self", tensor("x")}});
+    r.node("y", {6}, "exp.default", {{"self", tensor("flat")}});
+    const std::string text = r.text("y");
+    if (row_major)
+      EXPECT_NE(text.find("%y.reshape = view(%zero_; size=[6])"), text.find("x")) << text;
+    else
+      EXPECT_EQ(text,
+                "\"y\" = aten.exp.default: a tensor is read that may be a copy or a view of one "
+                "that was written; use clone() or view() in the model");
+  }
+}
+
+TEST(GraphReader, AWriteThroughAnExpandedViewIsRefused) {
+  Reading r;
+  r.input("x", {1, 3});
+  r.node("wide", {2, 3}, "expand.default", {{"self", tensor("x")}, {"size", numbers({2, 3})}});
+  r.node("add_", {2, 3}, "add_.Tensor", {{"self", tensor("wide")}, {"other", number(1)}});
+  EXPECT_EQ(r.text("add_"), "\"add_\" = aten.add_.Tensor: a write through a view by expand");
+}
+
+TEST(GraphReader, WhatDropsNothingIsItsArgument) {
+  Reading r;
+  r.input("x", {3});
+  r.node("d", {3}, "dropout_.default",
+         {{"self", tensor("x")}, {"p", real(0.5)}, {"train", flag(false)}});
+  EXPECT_EQ(r.text("d"), "  return %x\n}\n");
+}
+
+TEST(GraphReader, DropoutReadsTheStateOfRandomNumbers) {
+  Reading r;
+  r.input("x", {3});
+  r.node("d", {3}, "dropout.default",
+         {{"input", tensor("x")}, {"p", real(0.5)}, {"train", flag(true)}});
+  EXPECT_EQ(r.text("d"),
+            "  %d, %d.native_dropout = native_dropout(%x, %rng; p=0.5, train=true, stream=0) : "
+            "f32[3], bool[3]\n  return %d\n}\n");
+  EXPECT_TRUE(r.reader.rng().valid());
+}
+
+TEST(GraphReader, BatchNormWritesItsStatistics) {
+  Reading r;
+  r.input("x", {2, 3, 4});
+  r.input("mean", {3});
+  r.input("var", {3});
+  r.node("y", {2, 3, 4}, "batch_norm.default",
+         {{"input", tensor("x")},
+          {"weight", Argument()},
+          {"bias", Argument()},
+          {"running_mean", tensor("mean")},
+          {"running_var", tensor("var")},
+          {"training", flag(true)},
+          {"momentum", real(0.1)},
+          {"eps", real(1e-5)}});
+  const std::string text = r.text("y");
+  EXPECT_NE(text.find("_native_batch_norm_legit_functional(%x, none, none, %mean, %var; "
+                      "training=true, momentum=0.1, eps=1e-05)"),
+            text.npos)
+      << text;
+  EXPECT_NE(text.find(" -> %mean, "), text.npos) << text;
+  EXPECT_NE(text.find(" -> %var"), text.npos) << text;
+}
+
+TEST(GraphReader, CompositeOperatorsAreFewCalls) {
+  Reading r;
+  r.input("x", {2, 5, 4});
+  r.input("w", {3, 4});
+  r.input("b", {3});
+  r.node("y", {2, 5, 3}, "linear.default",
+         {{"input", tensor("x")}, {"weight", tensor("w")}, {"bias", tensor("b")}});
+  EXPECT_EQ(r.text("y"), R"(  %y.permute = permute(%w; dims=[1,0]) : f32[4,3]
+  %y.view = view(%x; size=[10,4]) : f32[10,4]
+  %y.addmm = addmm(%b, %y.view, %y.permute) : f32[10,3]
+  %y = view(%y.addmm; size=[2,5,3]) : f32[2,5,3]
+  return %y
+}
+)");
+}
+
+TEST(GraphReader, EinsumIsAProductOfMatrices) {
+  Reading r;
+  r.input("a", {2, 3, 4});
+  r.input("b", {2, 5, 4});
+  r.node("y", {3, 2, 5}, "einsum.default",
+         {{"equation", of_kind(Kind::text, "bid,bjd->ibj")},
+          {"tensors", list({tensor("a"), tensor("b")})}});
+  EXPECT_EQ(r.text("y"), R"(  %y.permute = permute(%b; dims=[0,2,1]) : f32[2,4,5]
+  %y.bmm = bmm(%a, %y.permute) : f32[2,3,5]
+  %y = permute(%y.bmm; dims=[1,0,2]) : f32[3,2,5]
+  return %y
+}
+)");
+  for (const auto& [equation, message] :
+       {std::pair("bid,bjd", "einsum without '->', or with '...'"),
+        std::pair("bi,bjd->b", "einsum: the term 0 of a tensor of rank 3"),
+        std::pair("bii,bjd->b", "einsum: the term 0 of a tensor of rank 3"),
+        std::pair("bid->b", "einsum of 2 tensors with 1 terms"),
+        std::pair("bid,bjd->z", "einsum: the result's labels are not those of the operands")}) {
+    Reading wrong;
+    wrong.input("a", {2, 3, 4});
+    wrong.input("b", {2, 5, 4});
+    wrong.node("y", {3}, "einsum.default",
+               {{"equation", of_kind(Kind::text, equation)},
+                {"tensors", list({tensor("a"), tensor("b")})}});
+    EXPECT_EQ(wrong.text("y"), std::string("\"y\" = aten.einsum.default: ") + message);
+  }
+}
+
+TEST(GraphReader, AConvolutionOfTheSameSizePadsUnevenly) {
+  Reading r;
+  r.input("x", {1, 2, 8});
+  r.input("w", {3, 2, 4});
+  r.node(
+      "y", {1, 3, 8}, "conv1d.padding",
+      {{"input", tensor("x")}, {"weight", tensor("w")}, {"padding", of_kind(Kind::text, "same")}});
+  const std::string text = r.text("y");
+  EXPECT_NE(text.find("constant_pad_nd(%x; pad=[0,1])"), text.npos) << text;
+  EXPECT_NE(text.find("padding=[1]"), text.npos) << text;
+}
+
+TEST(GraphReader, RecurrentLayersHaveAsManyStepsAsTheInput) {
+  Reading r;
+  r.input("x", {3, 2, 4});
+  r.input("h", {1, 2, 5});
+  r.input("wi", {15, 4});
+  r.input("wh", {15, 5});
+  r.node("y", {3, 2, 5}, "gru.input",
+         {{"input", tensor("x")},
+          {"hx", tensor("h")},
+          {"params", list({tensor("wi"), tensor("wh")})},
+          {"has_biases", flag(false)},
+          {"num_layers", number(1)},
+          {"dropout", real(0)},
+          {"train", flag(false)},
+          {"bidirectional", flag(false)},
+          {"batch_first", flag(false)}});
+  const std::string text = r.text("y");
+  size_t count = 0;
+  for (size_t at = text.find("= tanh("); at != text.npos; at = text.find("= tanh(", at + 1))
+    ++count;
+  EXPECT_EQ(count, 3u) << text;
+}
+
+TEST(GraphReader, RulesRefuseWhatTheyDontCover) {
+  const auto refusal = [](const std::string& op, std::vector<NamedArgument> inputs) {
+    Reading r;
+    r.input("x", {4, 4});
+    inputs.insert(inputs.begin(), {"self", tensor("x")});
+    r.node("y", {4, 4}, op, std::move(inputs));
+    const std::string text = r.text("y");
+    return text.substr(text.find(": ") + 2);
+  };
+  EXPECT_EQ(
+      refusal("pad.default", {{"pad", numbers({1, 1})}, {"mode", of_kind(Kind::text, "odd")}}),
+      "the padding mode odd");
+  EXPECT_EQ(refusal("one_hot.default", {}), "one_hot without a number of classes");
+  EXPECT_EQ(refusal("chunk.default", {{"chunks", number(0)}}), "0 chunks");
+  EXPECT_EQ(refusal("split.Tensor", {{"split_size", number(0)}}), "a dim of 4 in pieces of 0");
+  EXPECT_EQ(refusal("pixel_shuffle.default", {{"upscale_factor", number(2)}}),
+            "a pixel shuffle by 2 of rank 2");
+  EXPECT_EQ(refusal("rrelu.default", {{"training", flag(true)}}), "rrelu in training");
+  EXPECT_EQ(refusal("linspace.default", {{"steps", number(-1)}}), "linspace of -1 steps");
+  EXPECT_EQ(refusal("norm.Scalar", {{"p", of_kind(Kind::text, "fro")}}),
+            "linalg_vector_norm: ord = \"fro\": expected a number");
+  EXPECT_EQ(refusal("mse_loss.default", {{"target", tensor("x")}, {"reduction", number(7)}}),
+            "a reduction that is none of none, mean, sum");
+  EXPECT_EQ(refusal("exp.default", {{"odd", number(1)}}), "its argument \"odd\" is not covered");
+}
+
+// A node that calls a graph of one exp.
+Node region(const std::string& op, std::vector<Argument> before, const std::string& result) {
+  Graph inner;
+  inner.inputs = {tensor("i")};
+  inner.outputs = {tensor("o")};
+  inner.tensors = {{"i", meta_of({3, 3})}, {"o", meta_of({3, 3})}};
+  inner.nodes.push_back({"torch.ops.aten.mm.default",
+                         {{"self", tensor("i")}, {"mat2", tensor("i")}},
+                         {tensor("o")},
+                         {},
+                         0});
+  if (op == "wrap_with_autocast") inner.tensors["o"].dtype = DType::bf16;
+  Argument body = of_kind(Kind::graph, "body");
+  body.graph = std::make_shared<const Graph>(std::move(inner));
+  Node n{"torch.ops.higher_order." + op, {}, {list({tensor(result)})}, {}, 0};
+  for (Argument& a : before) n.inputs.push_back({"", std::move(a)});
+  n.inputs.push_back({"", body});
+  if (op == "cond") {
+    n.inputs.push_back({"", body});
+    n.inputs.push_back({"", list({tensor("x")})});
+  } else {
+    n.inputs.push_back({"", tensor("x")});
+  }
+  return n;
+}
+
+TEST(GraphReader, RegionsAreInlined) {
+  Reading stopped;
+  stopped.input("x", {3, 3});
+  stopped.source.tensors["y"] = meta_of({3, 3});
+  stopped.source.nodes.push_back(region("wrap_with_set_grad_enabled", {flag(false)}, "y"));
+  const std::string text = stopped.text("y");
+  EXPECT_NE(text.find(" = mm(%x, %x)"), text.npos) << text;
+  EXPECT_NE(text.find(" = detach("), text.npos) << text;
+
+  Reading cast;
+  cast.input("x", {3, 3});
+  cast.source.tensors["y"] = meta_of({3, 3}, DType::bf16);
+  cast.source.nodes.push_back(region(
+      "wrap_with_autocast",
+      {of_kind(Kind::text, "cpu"), of_kind(Kind::dtype, {}, 13), flag(true), flag(false)}, "y"));
+  EXPECT_NE(cast.text("y").find("_to_copy(%x; dtype=bf16)"), text.npos);
+}
+
+TEST(GraphReader, BranchesAreSubgraphs) {
+  Reading r;
+  r.input("x", {3, 3});
+  r.input("p", {}, DType::boolean);
+  r.source.tensors["y"] = meta_of({3, 3});
+  r.source.nodes.push_back(region("cond", {tensor("p")}, "y"));
+  const std::string text = r.text("y");
+  EXPECT_EQ(r.file.subgraphs.size(), 2u);
+  EXPECT_EQ(r.file.subgraphs[0]->name(), "body");
+  EXPECT_EQ(r.file.subgraphs[1]->name(), "body.1");
+}
+
+}  // namespace
+}  // namespace cleave::exported

@@ -1,0 +1,435 @@
+#!/usr/bin/env python3
+"""test/peer/exported.py CLEAVE [CASE...]: models that torch.export.save writes, run by cleave and by PyTorch.
+
+Each case is exported twice: as torch.export.export leaves it, and taken apart by run_decompositions(). `cleave run`
+reads both, weights included, with the same inputs; its results, updates of buffers and gradients (--grad: of the sum
+of all floating results) are compared with those of PyTorch on a copy of the model. Needs PyTorch 2.8 or later;
+exit status 77 without.
+"""
+import copy
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+import zipfile
+
+try:
+    import torch
+    import torch.nn as nn
+    import torch.nn.functional as F
+    from safetensors.torch import load_file, save_file
+    from torch._export.serde.serialize import serialize
+    from torch.export.experimental import _export_forward_backward
+    if not hasattr(torch.export, "pt2_archive") and tuple(map(int, torch.__version__.split(".")[:2])) < (2, 8):
+        raise ImportError("PyTorch 2.8 or later is needed")
+except ImportError as e:
+    print(f"skipped: {e}")
+    sys.exit(77)
+
+warnings.filterwarnings("ignore")
+Dim = torch.export.Dim
+CASES = {}
+JOINT = ("regression",)
+OLD = ("convnet", "gpt_tied", "gpt_dynamic_batch", "mutated_buffers", "branch")
+
+
+def case(inputs, dynamic=None, tolerance=1e-5, train=True, grad=True, stops=False):
+    """inputs: tensors by a function; dynamic: as torch.export's dynamic_shapes; stops: by detach() or no_grad()."""
+    def add(f):
+        CASES[f.__name__] = (f, inputs, dynamic, tolerance, train, grad, stops)
+        return f
+    return add
+
+
+def module(f, **state):
+    """A function of (self, *args) as a module."""
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            for k, v in state.items():
+                setattr(self, k, v()) if isinstance(v(), (nn.Module, nn.Parameter)) else self.register_buffer(k, v())
+
+        def forward(self, x, *more):
+            return f(self, x, *more)
+    return M()
+
+
+@case(lambda: [torch.randn(5, 12)])
+def mlp():
+    return nn.Sequential(nn.Linear(12, 7), nn.ReLU(), nn.Linear(7, 3))
+
+
+@case(lambda: [torch.randn(4, 3, 16, 16)], tolerance=1e-4)
+def convnet():
+    return nn.Sequential(nn.Conv2d(3, 8, 3, 2, 1), nn.BatchNorm2d(8), nn.ReLU(inplace=True), nn.MaxPool2d(2),
+                         nn.Conv2d(8, 8, 3, padding="same", groups=4), nn.SiLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+                         nn.Linear(8, 5))
+
+
+@case(lambda: [torch.randn(4, 3, 16, 16)], train=False, tolerance=1e-4)
+def convnet_evaluated():
+    return nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU6(), nn.Dropout(0.5), nn.AvgPool2d(2),
+                         nn.ConvTranspose2d(8, 4, 3, 2, 1, output_padding=1), nn.GroupNorm(2, 4), nn.Hardswish())
+
+
+@case(lambda: [torch.randn(3, 5, 4)], tolerance=1e-4)
+def lstm():
+    return module(lambda s, x: s.net(x)[0], net=lambda: nn.LSTM(4, 6, 2, batch_first=True, bidirectional=True))
+
+
+@case(lambda: [torch.randn(5, 3, 4), torch.randn(1, 3, 6)], tolerance=1e-4)
+def gru():
+    return module(lambda s, x, h: s.net(x, h), net=lambda: nn.GRU(4, 6))
+
+
+@case(lambda: [torch.randn(2, 6, 16)], tolerance=1e-4)
+def transformer():
+    return nn.TransformerEncoderLayer(16, 4, 32, dropout=0.0, batch_first=True)
+
+
+@case(lambda: [torch.randn(2, 6, 16)], tolerance=1e-4, train=False, grad=False)
+def transformer_evaluated():
+    return nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 4, 32, batch_first=True), 2, enable_nested_tensor=False)
+
+
+@case(lambda: [torch.randn(4, 3), torch.randn(4, 2)])
+def regression():
+    return module(lambda s, x, t: F.mse_loss(s.net(x).relu(), t), net=lambda: nn.Linear(3, 2))
+
+
+class Gpt(nn.Module):
+    def __init__(s, V=29, D=16, H=4, T=8):
+        super().__init__()
+        s.H, s.wte, s.wpe, s.norm = H, nn.Embedding(V, D), nn.Embedding(T, D), nn.LayerNorm(D)
+        s.qkv, s.o, s.head = nn.Linear(D, 3 * D), nn.Linear(D, D), nn.Linear(D, V, bias=False)
+        s.head.weight = s.wte.weight
+
+    def forward(s, i, t):
+        B, T = i.shape
+        x = s.wte(i) + s.wpe(torch.arange(T))
+        q, k, v = (z.view(B, T, s.H, -1).transpose(1, 2) for z in s.qkv(s.norm(x)).chunk(3, -1))
+        x = x + s.o(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(B, T, -1))
+        return F.cross_entropy(s.head(x).flatten(0, 1), t.flatten(), label_smoothing=0.1)
+
+
+@case(lambda: [torch.randint(0, 29, (2, 8)), torch.randint(0, 29, (2, 8))], tolerance=1e-4)
+def gpt_tied():
+    return Gpt()
+
+
+@case(lambda: [torch.randint(0, 29, (3, 8)), torch.randint(0, 29, (3, 8))], dynamic=({0: Dim("B", min=2, max=64)},) * 2,
+      tolerance=1e-4)
+def gpt_dynamic_batch():
+    return Gpt()
+
+
+class Sizes(nn.Module):
+    def forward(s, x):
+        n = x.shape[0]
+        return x.view(n * 2, -1) * n + torch.arange(n * 2)[:, None], x[1:n // 2 + 1].sum(0), x.new_zeros(n).cumsum(0)
+
+
+@case(lambda: [torch.randn(6, 4)], dynamic=({0: Dim.AUTO},))
+def dynamic_sizes():
+    return Sizes()
+
+
+@case(lambda: [torch.randn(3, 4)])
+def mutated_buffers():
+    def f(s, x):
+        s.count.add_(1)
+        s.mean.mul_(0.9).add_(x.mean(0).detach(), alpha=0.1)
+        s.table[1] = x[0].detach()
+        s.table[:, 2:].mul_(2)
+        return x * s.count + s.mean + s.table[1]
+    return module(f, count=lambda: torch.zeros((), dtype=torch.int64), mean=lambda: torch.randn(4),
+                  table=lambda: torch.randn(3, 4))
+
+
+@case(lambda: [torch.randn(3, 4)], grad=False)
+def mutated_input():
+    def f(s, x):
+        y = x.view(-1)
+        x[0].add_(1)
+        return y * 2
+    return module(f)
+
+
+@case(lambda: [torch.randn(4, 5)])
+def views_written():
+    def f(s, x):
+        y = x * 1
+        r = y[1:3].t()
+        y[2].zero_()
+        r.add_(s.w)
+        y.view(-1)[::3].mul_(0.5)
+        z = y.unsqueeze(0).expand(2, 4, 5)
+        y.diagonal().fill_(7)
+        y[2:].sub_(y[:2])
+        return r, y, z.sum(0), torch.diagonal(y)
+    return module(f, w=lambda: nn.Parameter(torch.randn(5, 2)))
+
+
+@case(lambda: [torch.randn(3, 4), torch.randn(4, 4)])
+def branch():
+    def f(s, x, w):
+        return torch.cond(x.sum() > 0, lambda x, w: (torch.tanh(x @ w),), lambda x, w: (torch.relu(x @ w) * 2,), (x, w))
+    return module(f)
+
+
+@case(lambda: [torch.tensor(0), torch.randn(3, 3)], grad=False)
+def loop():
+    def f(s, i, x):
+        return torch._higher_order_ops.while_loop(lambda i, x: i < 5, lambda i, x: (i + 1, torch.tanh(x @ x) + 0.5 * x),
+                                                  (i, x))
+    return module(f)
+
+
+@case(lambda: [torch.randn(9, 4), torch.tensor([3, 0, 3, 8]), torch.tensor([[0, 1], [2, 3]])])
+def indices():
+    def f(s, x, i, j):
+        y = x * s.w
+        y = y.index_put((i,), y[:4], accumulate=True)
+        z = y[i][:, j].sum(-1) + y[2:6, -1:]
+        m = torch.where(y > 0, y, -0.5 * y).masked_fill(y.abs() < 0.1, 3.0)
+        return (z, m.gather(0, i[:, None].expand(4, 4)), y.index_select(0, i), F.one_hot(i, 9), torch.take_along_dim(y, i[:, None], 0),
+                torch.roll(y, (1, -2), (0, 1)), y.scatter_add(0, i[:, None].expand(4, 4), y[:4]), y.index_fill(0, i, 2.0),
+                torch.diff(y, dim=0, prepend=y[:1]), torch.diff(i == 3))
+    return module(f, w=lambda: nn.Parameter(torch.randn(4)))
+
+
+@case(lambda: [torch.randn(3, 4, 6), torch.randn(3, 6, 5), torch.randn(6)])
+def products():
+    def f(s, a, b, v):
+        return (a @ b, a @ v, v @ b, torch.einsum("bij,bjk->bik", a, b), torch.einsum("bij,j->i", a, v),
+                torch.outer(v, v), v.dot(v), torch.einsum("bij,bjk,bik->b", a, b, a @ b), F.bilinear(a[:, :, :2], a[:, :, 2:5], s.w),
+                torch.baddbmm(a @ b, a, b, alpha=0.5), a[None, :, None] @ b)
+    return module(f, w=lambda: nn.Parameter(torch.randn(2, 2, 3)))
+
+
+@case(lambda: [torch.randn(4, 5), torch.rand(4, 5), torch.randint(0, 5, (4,))], stops=True)
+def losses():
+    def f(s, x, p, t):
+        x = x * s.w
+        return (F.cross_entropy(x, t), F.cross_entropy(x, p.softmax(1), label_smoothing=0.2), F.nll_loss(x.log_softmax(1), t, reduction="sum"),
+                F.mse_loss(x, p), F.l1_loss(x, p, reduction="none"), F.smooth_l1_loss(x, p, beta=0.5), F.huber_loss(x, p, delta=0.7),
+                F.binary_cross_entropy(p, x.sigmoid().detach()), F.binary_cross_entropy_with_logits(x, p, pos_weight=p[0] + 1),
+                F.kl_div(x.log_softmax(1), p.softmax(1), reduction="batchmean"),
+                F.cross_entropy(x[:, :, None].expand(4, 5, 3), t[:, None].expand(4, 3), weight=s.c, ignore_index=2, label_smoothing=0.1))
+    return module(f, w=lambda: nn.Parameter(torch.randn(5)), c=lambda: torch.rand(5))
+
+
+@case(lambda: [torch.randn(4, 6)])
+def activations():
+    def f(s, x):
+        x = x * s.w
+        return tuple(g(x) for g in (F.gelu, F.silu, F.mish, F.elu, F.selu, F.celu, F.softplus, F.logsigmoid, F.glu, F.hardswish,
+                                    F.hardsigmoid, F.softsign, F.tanhshrink, F.hardshrink, F.softshrink, F.relu6, F.leaky_relu,
+                                    lambda x: F.prelu(x, s.a), lambda x: F.threshold(x, 0.1, 20), lambda x: F.softmax(x, -1),
+                                    lambda x: F.log_softmax(x, 0), lambda x: F.gelu(x, approximate="tanh")))
+    return module(f, w=lambda: nn.Parameter(torch.randn(6)), a=lambda: nn.Parameter(torch.full((1,), 0.3)))
+
+
+@case(lambda: [torch.randn(3, 8, 6)], tolerance=1e-4)
+def reductions():
+    def f(s, x):
+        x = x * s.w
+        return (x.std(), x.var(1), torch.var_mean(x, 2, correction=0)[1], x.norm(), x.norm(dim=1), x.max(1)[0], x.min(), x.amax((0, 2)),
+                x.logsumexp(1), x.argmax(-1), x.sort(1)[0], x.topk(3)[0], x.cumsum(1), x.prod(2), x.mean((0, 1), keepdim=True),
+                x.argsort(-1), torch.aminmax(x, dim=1)[1], (x > 0).any(1), (x > 0).sum(), torch.linalg.vector_norm(x, 3.0, 1))
+    return module(f, w=lambda: nn.Parameter(torch.randn(6)))
+
+
+@case(lambda: [torch.randn(2, 8, 6, 6)])
+def shapes():
+    def f(s, x):
+        x = x * s.w
+        return (F.pixel_shuffle(x, 2), F.pad(x, (1, 2)), F.pad(x, (1, 1, 2, 2), mode="reflect"), F.pad(x, (1, 0, 0, 2), mode="circular"),
+                x.repeat_interleave(2, 1), x.tile(1, 1, 2), x.flip(-1), torch.hstack([x, x]), torch.stack([x, x], 1), x.movedim(1, -1),
+                torch.tril(x), x.triu(1), F.interpolate(x, scale_factor=2), F.interpolate(x, size=(9, 5), mode="bilinear"), x.unfold(2, 3, 2),
+                torch.eye(6) + x[0, 0], torch.linspace(0, 1, 6) * x, F.unfold(x, 2), x.unflatten(1, (2, 4)), x.swapaxes(1, 2).contiguous().view(2, -1),
+                F.channel_shuffle(x, 4), F.instance_norm(x), F.rms_norm(x, (6,)), torch.meshgrid(x[0, 0, 0], x[1, 0, 0], indexing="ij")[1])
+    return module(f, w=lambda: nn.Parameter(torch.randn(6)))
+
+
+@case(lambda: [torch.randn(4, 6)])
+def pointwise():
+    def f(s, x):
+        x = x * s.w
+        y = x.abs() + 0.1
+        return (x.square(), torch.exp2(x), torch.erfc(x), x.clamp_min(0.2), x.clip(-1, 1), torch.addcmul(x, y, y, value=0.5),
+                torch.addcdiv(x, x, y), torch.lerp(x, y, 0.3), torch.nan_to_num(x / 0), torch.logaddexp(x, y), torch.xlogy(x, y),
+                x.sigmoid().logit(), x.floor_divide(0.3).detach(), torch.hypot(x, y), x.frac(), x.isfinite(), torch.deg2rad(x),
+                x.to(torch.float64), x.type_as(s.i), 1 / y, 2 ** x, y ** 0.5, x.remainder(0.7), -x, torch.rsub(x, 1), torch.atan2(x, y))
+    return module(f, w=lambda: nn.Parameter(torch.randn(6)), i=lambda: torch.tensor([1]))
+
+
+@case(lambda: [torch.randn(3, 4)], stops=True)
+def regions():
+    def f(s, x):
+        with torch.no_grad():
+            y = s.l(x)
+        return y + s.l(x), torch.utils.checkpoint.checkpoint(lambda x: s.l(x).relu(), x, use_reentrant=False)
+    return module(f, l=lambda: nn.Linear(4, 4))
+
+
+@case(lambda: [torch.randn(3, 4)], tolerance=2e-2)
+def autocast():
+    def f(s, x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            z = s.l(x).relu()
+        return z, z.float().sum(-1)
+    return module(f, l=lambda: nn.Linear(4, 4))
+
+
+def flat(values):
+    return [v for v in torch.utils._pytree.tree_leaves(values) if v is not None]
+
+
+class Case:
+    def __init__(self, name, folder, cleave):
+        make, inputs, self.dynamic, self.tolerance, self.train, self.grad, self.stops = CASES[name]
+        self.name, self.folder, self.cleave = name, folder, cleave
+        torch.manual_seed(len(name))
+        self.model = make().train(self.train)
+        self.inputs = inputs()
+
+    def wanted(self, model):
+        """Results, updates of buffers by name, and gradients by name."""
+        before = {k: v.clone() for k, v in model.named_buffers()}
+        given = [t.clone() for t in self.inputs]
+        results = flat(model(*given))
+        grads = {}
+        loss = [r.sum() for r in results if isinstance(r, torch.Tensor) and r.is_floating_point() and r.requires_grad]
+        if self.grad and loss:
+            sum(loss).backward()
+            grads = {k: p.grad if p.grad is not None else torch.zeros_like(p) for k, p in model.named_parameters()}
+        return results, dict(model.named_buffers()), before, grads
+
+    def run(self, decomposed):
+        program = torch.export.export(copy.deepcopy(self.model), tuple(self.inputs), dynamic_shapes=self.dynamic)
+        if decomposed:
+            program = program.run_decompositions()
+        # What is taken apart has lost its detach() and no_grad(): it is compared with itself.
+        self.reference = program.module() if decomposed and self.stops else copy.deepcopy(self.model)
+        stem = os.path.join(self.folder, self.name + (".core" if decomposed else ""))
+        torch.export.save(program, stem + ".pt2")
+        names = [s.arg.name for s in program.graph_signature.input_specs if s.kind.name == "USER_INPUT"]
+        save_file({k: t.contiguous() for k, t in zip(names, self.inputs)}, stem + ".in.safetensors")
+        imported = self.command("import", stem + ".pt2", "-o", stem, "--json")
+        info = json.loads(imported.stdout)
+        args = ["run", stem + ".pt2", "--in", stem + ".in.safetensors", "--out", stem + ".out.safetensors"]
+        self.command(*args, *(["--grad"] if self.grad else []))
+        return self.compare(load_file(stem + ".out.safetensors"), open(os.path.join(stem, "summary.txt")).read(), info)
+
+    def run_joint(self):
+        """Exported with its gradients: they are results of the program."""
+        program = _export_forward_backward(torch.export.export(copy.deepcopy(self.model), tuple(self.inputs)))
+        stem = os.path.join(self.folder, self.name + ".joint")
+        torch.export.save(program, stem + ".pt2")
+        save_file({s.arg.name: t for s, t in zip((s for s in program.graph_signature.input_specs if s.kind.name == "USER_INPUT"),
+                                                 self.inputs)}, stem + ".in.safetensors")
+        self.command("run", stem + ".pt2", "--in", stem + ".in.safetensors", "--out", stem + ".out.safetensors")
+        got, model = load_file(stem + ".out.safetensors"), copy.deepcopy(self.model)
+        loss = model(*self.inputs)
+        loss.backward()
+        return max([self.difference("the loss", got["out.0"], loss.detach())] +
+                   [self.difference(k, got["grad." + k], p.grad) for k, p in model.named_parameters()])
+
+    def run_old(self, layout):
+        """The same program in an older layout of archives reads to the same graph and weights."""
+        program = torch.export.export(copy.deepcopy(self.model), tuple(self.inputs), dynamic_shapes=self.dynamic)
+        stem = os.path.join(self.folder, self.name)
+        torch.export.save(program, stem + ".new.pt2")
+        artifact = serialize(program)
+        parts = {"2.6": ("serialized_exported_program.json", "serialized_state_dict.pt", "serialized_constants.pt"),
+                 "2.8": ("m/models/model.json", "m/data/weights/model.pt", "m/data/constants/model.pt")}[layout]
+        with zipfile.ZipFile(stem + ".old.pt2", "w") as z:
+            if layout == "2.8":
+                z.writestr("m/archive_format", "pt2")
+            for name, data in zip(parts, (artifact.exported_program, artifact.state_dict, artifact.constants)):
+                z.writestr(name, data)
+        texts = []
+        for age in ("new", "old"):
+            self.command("import", f"{stem}.{age}.pt2", "-o", f"{stem}.{age}")
+            texts.append([open(os.path.join(f"{stem}.{age}", f), "rb").read() for f in ("model.clv", "weights.safetensors")])
+        if texts[0] != texts[1]:
+            raise RuntimeError("another graph or other weights")
+        return 0.0
+
+    def command(self, *args):
+        done = subprocess.run([self.cleave, *args], capture_output=True, text=True, timeout=300)
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr.strip()[:600] or done.stdout[:600])
+        return done
+
+    def compare(self, got, summary, info):
+        results, after, before, grads = self.wanted(self.reference)
+        updates, places, ties = {}, [], {}
+        for line in summary.splitlines():
+            if line.startswith("out."):
+                k, rest = line.split(None, 1)
+                if " -> %" in rest:
+                    updates[rest.split(" -> %")[1]] = k
+                else:
+                    places.append(k)
+            if line.startswith("tied"):
+                ties[line.split()[1]] = line.split("%")[1]
+        tensors = [r for r in results if isinstance(r, torch.Tensor)]
+        if len(tensors) > len(places):
+            raise RuntimeError(f"{len(places)} results, PyTorch has {len(tensors)}")
+        worst = 0.0
+        pairs = [(k, got[k], want) for k, want in zip(places, tensors)]
+        for name, value in after.items():
+            if name in updates:
+                pairs.append((f"update of {name}", got[updates[name]], value))
+            elif not torch.equal(value, before[name]):
+                raise RuntimeError(f"{name} was written, and is not updated")
+        for name, value in grads.items():
+            if name not in ties:
+                pairs.append((f"gradient of {name}", got["grad." + name], value))
+        for what, have, want in pairs:
+            worst = max(worst, self.difference(what, have, want.detach()))
+        return worst
+
+    def difference(self, what, have, want):
+        if have.dtype != want.dtype or have.shape != want.shape:
+            raise RuntimeError(f"{what}: {have.dtype} {tuple(have.shape)}, PyTorch has {want.dtype} {tuple(want.shape)}")
+        if not want.is_floating_point():
+            if not torch.equal(have, want):
+                raise RuntimeError(f"{what}: other integers")
+            return 0.0
+        have, want = have.double(), want.double()
+        if not torch.equal(have.isnan(), want.isnan()):
+            raise RuntimeError(f"{what}: NaN elsewhere")
+        same = (have == want) | want.isnan()
+        error = torch.where(same, 0, (have - want).abs()).max().item() if have.numel() else 0.0
+        error /= max(1.0, torch.nan_to_num(want, 0, 0, 0).abs().max().item() if want.numel() else 0.0)
+        if not error <= self.tolerance:
+            raise RuntimeError(f"{what}: differs by {error:.3g}, expected {self.tolerance} at most")
+        return error
+
+
+def main(cleave, names):
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names or CASES:
+            runs = {name: lambda c: c.run(False), f"{name} (decomposed)": lambda c: c.run(True)}
+            if name in JOINT:
+                runs[f"{name} (joint)"] = lambda c: c.run_joint()
+            for layout in ("2.6", "2.8") if name in OLD else ():
+                runs[f"{name} (layout of {layout})"] = lambda c, layout=layout: c.run_old(layout)
+            for label, run in runs.items():
+                try:
+                    print(f"{label:<40} {run(Case(name, folder, cleave)):.2e}", flush=True)
+                except Exception as e:
+                    failed += 1
+                    print(f"{label:<40} FAILED {type(e).__name__}: {str(e)[:700]}", flush=True)
+    print(f"{failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))
