@@ -4,7 +4,7 @@ NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
 .PHONY: release demo test test-target test-aarch64 bench asan fuzz fuzz-commands fuzz-misuse fuzz-passes fuzz-rewrites \
-  fuzz-strides fuzz-cache fuzz-compile fuzz-partial fuzz-reduce fuzz-cuda bless fuzz-budgets peer peer-fuzz peer-partition mutate fuzz-build doc \
+  fuzz-strides fuzz-cache fuzz-compile fuzz-partial fuzz-reduce fuzz-cuda bless fuzz-budgets peer peer-fuzz peer-partition peer-onnx mutate fuzz-build doc \
   format tidy setup clean
 release: build/release/build.ninja
 	@$(NINJA) -C build/release
@@ -159,6 +159,13 @@ peer-fuzz: build/release/build.ninja
 peer-partition: build/release/build.ninja
 	@$(NINJA) -C build/release write_graphs bin/cleave
 	@python3 test/peer/partition.py build/release/bin/cleave build/release/bin/write_graphs $(N) $(SEED)
+
+# The cases of ONNX's own node suite: passed, refused and why, wrong. Skipped where the package onnx
+# isn't installed for PYTHON: make peer-onnx PYTHON=python3.
+PYTHON ?= python3
+peer-onnx: build/release/build.ninja
+	@$(NINJA) -C build/release run_onnx_cases
+	@python3 test/peer/onnx_node_suite.py build/release/bin/run_onnx_cases --python $(PYTHON)
 
 # Rules of the operators broken one at a time: do the laws see it?
 mutate: build/release/build.ninja

@@ -10,6 +10,7 @@
 #include "base/write_file.h"
 #include "import/exported/model.h"
 #include "interp/array_memory.h"
+#include "tool/onnx_file.h"
 #include "tool/standard_streams.h"
 
 namespace cleave::tool {
@@ -64,7 +65,8 @@ Result<Program> parsed(const std::string& text, const std::string& path, const O
 }
 
 // Weights as the engines read them.
-Result<Model> model_of(ImportedModel imported, const std::string& path) {
+template <class Imported>
+Result<Model> model_of(Imported imported, const std::string& path) {
   Model m{std::move(imported.program), {}};
   for (const auto& [name, t] : imported.weights) {
     if (t.dtype() == DType::c64) return unsupported("{}: {}: complex tensors", path, name);
@@ -78,6 +80,10 @@ Result<Model> read_any(const std::string& path, const OpRegistry& ops, WeightByt
   if (path != "-" && path.ends_with(".pt2")) {
     CLEAVE_TRY(const ZipArchive zip, ZipArchive::open(path));
     CLEAVE_TRY(ImportedModel imported, import_exported(zip, ops, {.weights = weights}));
+    return model_of(std::move(imported), path);
+  }
+  if (is_onnx(path)) {
+    CLEAVE_TRY(onnx::ImportedModel imported, onnx::import_onnx(path, ops));
     return model_of(std::move(imported), path);
   }
   CLEAVE_TRY(const std::string text, read_bytes(path, largest_program_mib));

@@ -1,18 +1,16 @@
-// cleave import MODEL.pt2 -o DIR: a graph, its weights, and a page about both.
+// cleave import MODEL.pt2|MODEL.onnx -o DIR: a graph, its weights, and a page about both.
 #include "base/write_file.h"
 #include "import/exported/model.h"
 #include "import/safetensors.h"
 #include "op/registry.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
+#include "tool/onnx_file.h"
 
 namespace cleave::tool {
 namespace {
 
-struct Options {
-  std::string model, out;
-  bool json = false;
-};
+using Options = OnnxFiles;  // fixed and shapes are of ONNX models alone
 
 std::string trained(const Placeholder& p) { return p.wants_grad ? " grad" : ""; }
 
@@ -63,6 +61,9 @@ Json calls_of(const UncoveredCalls& uncovered) {
 Status run(const Options& o) {
   if (o.out.empty() || o.out == "-") return user_error("-o: expected a folder");
   CLEAVE_TRY(const OpRegistry ops, core_ops());
+  if (is_onnx(o.model)) return import_onnx_files(o, ops);
+  if (!o.fixed.empty() || !o.shapes.empty())
+    return user_error("--fix, --shape: expected an ONNX model, whose name ends in .onnx");
   CLEAVE_TRY(const ZipArchive zip, ZipArchive::open(o.model));
   UncoveredCalls uncovered;
   Result<ImportedModel> m = import_exported(zip, ops, {}, &uncovered);
@@ -94,15 +95,22 @@ Status run(const Options& o) {
 }  // namespace
 
 Command import_command() {
-  return {"import", "read a model of PyTorch (.pt2) into a graph and weights",
+  return {"import", "read a model of PyTorch (.pt2) or ONNX into a graph and weights",
           "  cleave import model.pt2 -o model\n"
+          "  cleave import model.onnx -o model\n"
           "  cleave run model/model.clv --in model/weights.safetensors --random\n"
           "  cleave run model.pt2 --in x.safetensors --out y.safetensors",
           [](OptionList& options) {
             auto o = std::make_shared<Options>();
-            options.required("MODEL", o->model, "a file of torch.export.save (.pt2)");
+            options.required("MODEL", o->model,
+                             "a file of torch.export.save (.pt2), or of ONNX (.onnx)");
             options.option("-o,--out", o->out,
                            "a folder: model.clv, weights.safetensors, summary.txt");
+            options.option("--fix", o->fixed,
+                           "inputs of an ONNX model that are known now, under their names "
+                           "(.safetensors): shapes that depend on them are computed");
+            options.option("--shape", o->shapes,
+                           "of an ONNX model's input, by its name: x=1x3x224x224");
             options.flag("--json", o->json,
                          "print one JSON object: nodes, unsupported (op, calls), files");
             return [o] { return run(*o); };

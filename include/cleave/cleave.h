@@ -34,6 +34,7 @@
 #include "cleave/nn_recurrent.h"
 #include "cleave/nn_spatial.h"
 #include "cleave/nn_transformer.h"
+#include "cleave/onnx.h"
 #include "cleave/op.h"
 #include "cleave/optim.h"
 #include "cleave/optimizer_ref.h"

@@ -118,24 +118,27 @@ TEST(DeviceTensor, errors_name_both_devices) {
   const auto told = [](CompiledFunction& f, const DeviceTensor& t) {
     return message([&] { f.run({t}); });
   };
-  EXPECT_EQ(told(here, far.tensor),
-            "compile: input 0 `x` is f32[16,16] on cuda:0, and the program runs on cpu: expected one "
-            "device");
-  EXPECT_EQ(told(there, other.tensor),
-            "compile: input 0 `x` is f32[16,16] on cuda:1, and the program runs on cuda:0: expected "
-            "one device");
+  EXPECT_EQ(
+      told(here, far.tensor),
+      "compile: input 0 `x` is f32[16,16] on cuda:0, and the program runs on cpu: expected one "
+      "device");
+  EXPECT_EQ(
+      told(there, other.tensor),
+      "compile: input 0 `x` is f32[16,16] on cuda:1, and the program runs on cuda:0: expected "
+      "one device");
   const There small(device, HostTensor(DType::f32, {2, 16}));
   EXPECT_EQ(told(there, small.tensor),
             "compile: input 0 `x`: got f32[2,16] on cuda:0, expected f32[16,16] on cuda:0");
   const There turned(device, HostTensor(DType::f32, {16, 16}, {1, 16}));
-  EXPECT_NE(told(there, turned.tensor).find("expected f32[16,16]{16,1} on cuda:0"), std::string::npos)
+  EXPECT_NE(told(there, turned.tensor).find("expected f32[16,16]{16,1} on cuda:0"),
+            std::string::npos)
       << told(there, turned.tensor);
   CompiledFunction any = compile(next_of, {{.name = "x", .shape = {16, 16}, .copy_strides = true}},
                                  {.backend = device.backend});
-  EXPECT_EQ(
-      told(any, turned.tensor),
-      "compile: input 0 `x` is f32[16,16]{1,16} on cuda:0, expected f32[16,16]: only tensors of the "
-      "host are rearranged");
+  EXPECT_EQ(told(any, turned.tensor),
+            "compile: input 0 `x` is f32[16,16]{1,16} on cuda:0, expected f32[16,16]: only tensors "
+            "of the "
+            "host are rearranged");
   EXPECT_EQ(message([&] { InputRef(far.tensor).tensor(); }),
             "an input is f32[16,16] on cuda:0, expected a tensor of the host");
 }

@@ -52,7 +52,7 @@ Status read_table(const ZipArchive& zip, const std::string& file, Payloads& into
   CLEAVE_TRY(std::vector<std::byte> bytes, zip.read(*entry));
   if (bytes.empty()) return {};
   CLEAVE_TRY(ZipArchive inner, ZipArchive::from_bytes(std::move(bytes), printable(file),
-                                                       ZipArchive::Packing::stored));
+                                                      ZipArchive::Packing::stored));
   CLEAVE_TRY(Payloads read,
              read_tensor_table(std::make_shared<const ZipArchive>(std::move(inner))));
   return add(file, std::move(read), into);
