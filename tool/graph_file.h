@@ -18,9 +18,9 @@ constexpr const char* graph_help = "a graph (.clv) or a model of PyTorch (.pt2);
 Result<std::string> read_text(const std::string& path);
 // `-` is stdout. A file is written completely or not at all.
 Status write_text(const std::string& path, const std::string& text);
-// A model: a graph's text, a .pt2 of torch.export.save, which is told by its first bytes, or an .onnx
-// file, told by its name; these bring their weights. Reads, parses and verifies. A text has at most
-// 256 MiB.
+// A model: a graph's text, a .pt2 of torch.export.save, which is told by its first bytes, or an
+// .onnx file, told by its name; these bring their weights. Reads, parses and verifies. A text has
+// at most 256 MiB.
 struct Model {
   Program program;
   std::map<std::string, Array> weights;  // by placeholder

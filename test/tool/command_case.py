@@ -7,6 +7,8 @@ import json, os, platform, random, struct, subprocess, sys, tempfile, unittest
 
 CLEAVE = sys.argv.pop(1)
 TARGET = os.environ.get("CLEAVE_TEST_TARGET")
+# Then a command takes about ten times as long, and can't be started again by itself.
+EMULATED = os.path.basename(os.path.dirname(CLEAVE)) == "emulated"
 TAKES_TARGET = ("run", "compile", "kernels", "partition", "frontier", "train")
 # Of the command, which may run in an emulator: the targets that it compiles for, the least first, and those it plans for alone.
 ARCHITECTURE = os.environ.get("CLEAVE_TEST_ARCHITECTURE", platform.machine())
@@ -49,7 +51,8 @@ def targeted(args):
 
 def cleave(*args, stdin=None, **kw):
     args = targeted(args)
-    return subprocess.run([CLEAVE, *map(str, args)], input=stdin, capture_output=True, text=True, timeout=120, **kw)
+    return subprocess.run([CLEAVE, *map(str, args)], input=stdin, capture_output=True, text=True,
+                          timeout=1800 if EMULATED else 120, **kw)
 
 
 def losses(result):
