@@ -3,8 +3,8 @@
 //   CompiledFunction f = compile(model, forward, inputs, {.device = Device::cuda(0)});
 //   Device::parse("cuda:1").text();   // "cuda:1"
 //
-// A device other than the processor has memory of its own. Tensors that a program is given and
-// gives are the host's (cleave/host_tensor.h): a run copies its inputs there, and results back when
+// A device other than the processor has memory of its own. A run copies inputs of the host there
+// (cleave/host_tensor.h), others are there already (cleave/device_tensor.h), and results back when
 // they are asked for. Variables move there with the first run, stay there, and are copied back when
 // the host program reads them (cleave/store.h).
 #pragma once

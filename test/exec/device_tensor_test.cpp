@@ -87,9 +87,14 @@ TEST(DeviceTensor, one_that_is_apart_is_copied_within_the_device) {
 }
 
 TEST(DeviceTensor, a_result_is_the_next_runs_input) {
+  // The input is read behind the result, which lies where it lay.
+  const auto both = [](const Tensor& x) {
+    const Tensor y = next_of(x);
+    return Tensors{y, sum(matmul(y, x))};
+  };
   FakeDevice device;
-  CompiledFunction here = compile(next_of, square_specs);
-  CompiledFunction there = compile(next_of, square_specs, {.backend = device.backend});
+  CompiledFunction here = compile(both, square_specs);
+  CompiledFunction there = compile(both, square_specs, {.backend = device.backend});
   HostTensor x = Generator(1).normal({16, 16});
   There first(device, x);
   DeviceTensor at = first.tensor;
@@ -97,11 +102,14 @@ TEST(DeviceTensor, a_result_is_the_next_runs_input) {
   for (int i = 0; i < 5; ++i) {
     there.run_in_place(std::vector<InputRef>{at});
     at = there.output_there(0);
-    x = here.run({x})[0];
+    const HostTensors want = here.run({x});
+    EXPECT_EQ(there.output(1).item(), want[1].item()) << i;
+    x = want[0];
   }
   EXPECT_EQ(at.device(), Device::cuda(0));
   const FakeDevice::Copies copies = device.copies();
-  EXPECT_EQ(copies.in + copies.out, 0);
+  EXPECT_EQ(copies.in, 0);
+  EXPECT_EQ(copies.out_bytes, 5 * 4);  // the sum
   EXPECT_TRUE(There::read(at, first.memory).same_bits(x));
   EXPECT_EQ(device.wrong(), "");
   // On the processor it is the view.
@@ -118,14 +126,12 @@ TEST(DeviceTensor, errors_name_both_devices) {
   const auto told = [](CompiledFunction& f, const DeviceTensor& t) {
     return message([&] { f.run({t}); });
   };
-  EXPECT_EQ(
-      told(here, far.tensor),
-      "compile: input 0 `x` is f32[16,16] on cuda:0, and the program runs on cpu: expected one "
-      "device");
-  EXPECT_EQ(
-      told(there, other.tensor),
-      "compile: input 0 `x` is f32[16,16] on cuda:1, and the program runs on cuda:0: expected "
-      "one device");
+  EXPECT_EQ(told(here, far.tensor),
+            "compile: input 0 `x` is f32[16,16] on cuda:0, and the program runs on cpu: "
+            "expected one device");
+  EXPECT_EQ(told(there, other.tensor),
+            "compile: input 0 `x` is f32[16,16] on cuda:1, and the program runs on cuda:0: "
+            "expected one device");
   const There small(device, HostTensor(DType::f32, {2, 16}));
   EXPECT_EQ(told(there, small.tensor),
             "compile: input 0 `x`: got f32[2,16] on cuda:0, expected f32[16,16] on cuda:0");
@@ -137,8 +143,7 @@ TEST(DeviceTensor, errors_name_both_devices) {
                                  {.backend = device.backend});
   EXPECT_EQ(told(any, turned.tensor),
             "compile: input 0 `x` is f32[16,16]{1,16} on cuda:0, expected f32[16,16]: only tensors "
-            "of the "
-            "host are rearranged");
+            "of the host are rearranged");
   EXPECT_EQ(message([&] { InputRef(far.tensor).tensor(); }),
             "an input is f32[16,16] on cuda:0, expected a tensor of the host");
 }

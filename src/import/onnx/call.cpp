@@ -20,6 +20,11 @@ Call::Call(Importer& importer, const NodeProto& node, const Context& context,
       version_(version_of(context, node.domain)), inputs_(std::move(inputs)),
       outputs_(node.outputs.size()) {}
 
+const Value& Call::value(size_t i) const {
+  static const Value absent;
+  return i < inputs_.size() ? inputs_[i] : absent;
+}
+
 V Call::in(size_t i) { return has(i) ? importer_.resolve(inputs_[i], builder_) : V{}; }
 
 Type Call::type(size_t i) const { return has(i) ? importer_.type(inputs_[i]) : Type(); }

@@ -31,8 +31,8 @@ class Call {
   // ---- operands
   size_t count() const { return inputs_.size(); }
   bool has(size_t i) const { return i < inputs_.size() && inputs_[i].present(); }
-  const Value& value(size_t i) const { return inputs_[i]; }
-  V in(size_t i);  // none if it is absent
+  const Value& value(size_t i) const;  // absent beyond the last one
+  V in(size_t i);                      // none if it is absent
   Type type(size_t i) const;
   Shape shape(size_t i) const { return type(i).shape; }
   int64_t rank(size_t i) const { return type(i).rank(); }

@@ -89,7 +89,7 @@ std::string difference(const HostTensor& got, const HostTensor& want) {
   if (got.dtype() != want.dtype() || got.shape() != want.shape())
     return fmt::format("is {}, expected {}", got.type_text(), want.type_text());
   const bool half = got.dtype() == DType::f16 || got.dtype() == DType::bf16;
-  const double relative = half ? 1e-2 : 1e-3, absolute = half ? 1e-3 : 1e-6;
+  const double relative = half ? 1e-2 : 1e-3, absolute = half ? 1e-3 : 1e-7;
   for (int64_t k = 0; k < got.numel(); ++k) {
     const double a = got.number(k), b = want.number(k);
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
