@@ -20,9 +20,9 @@ namespace cleave {
 struct CLEAVE_API ExportedModel {
   // Parameters, buffers and constants are inputs under their names in the model
   // ("layers.0.weight"), user inputs under those of forward's arguments ("x", "d_a" of d["a"]).
-  // Parameters that ask for gradients bear `grad`. `return` has forward's tensors, then updates: what
-  // forward writes in place, in the order of the inputs, and the state of random numbers, where some
-  // are drawn. (The command has the updates first, as run_decompositions().)
+  // Parameters that ask for gradients bear `grad`. `return` has forward's tensors, then updates:
+  // what forward writes in place, in the order of the inputs, and the state of random numbers,
+  // where some are drawn. (The command has the updates first, as run_decompositions().)
   TracedGraph graph;
   NamedTensors weights;                     // of the inputs that are param, buffer or const
   std::map<std::string, std::string> ties;  // other names in the model: the input they stand for
@@ -31,8 +31,8 @@ struct CLEAVE_API ExportedModel {
   std::string arguments, results;
   std::string torch_version;
 
-  // One tensor for each input of the graph, in order: `inputs` are the user's, in the graph's order;
-  // weights are the model's, symints come from the shapes, the state of random numbers from `seed`.
+  // One tensor for each input of the graph, in order: `inputs` are the user's, in the graph's
+  // order; weights are the model's, symints come from the shapes, the random state from `seed`.
   // Tensors share no memory with the model. Errors (user): another number of inputs, other dtypes
   // or ranks, sizes that contradict each other or are out of their ranges.
   HostTensors operands(const HostTensors& inputs, int64_t seed = 0) const;

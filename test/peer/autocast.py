@@ -46,15 +46,18 @@ def run_torch(name, init, batches, dtype):
     model, loss_of, optimizer, clip = MODELS[name]()
     model.load_state_dict(init, strict=True)
     inputs = [batches[k] for k in sorted(k for k in batches if k.startswith("inputs."))]
+    scaler = torch.amp.GradScaler("cpu", enabled=dtype is torch.float16)  # as ours do by default
     losses = []
     for i, lr in enumerate(batches["lr"].tolist()):
         for group in optimizer.param_groups: group["lr"] = lr
         optimizer.zero_grad()
         with torch.autocast("cpu", dtype, enabled=dtype is not None):
             loss = loss_of(model, *(x[i] for x in inputs))
-        loss.backward()
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
         if clip: torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
-        optimizer.step()
+        scaler.step(optimizer)
+        scaler.update()
         losses.append(loss.item())
     return losses
 

@@ -5,9 +5,9 @@
 //
 // Placeholders: symints first; parameters, buffers and constants under their names in the model
 // ("layers.0.weight"), inputs under those of the file ("x"). Parameters that ask for gradients bear
-// `grad`; names for one tensor are one placeholder. Results: updates of what is written in place, in
-// the order of the placeholders, as run_decompositions() has them; then the results of forward, in
-// order, without None and constants; last the state of random numbers, where they are drawn.
+// `grad`; names for one tensor are one placeholder. Results: updates of what is written in place,
+// in the order of the placeholders, as run_decompositions() has them; then the results of forward,
+// in order, without None and constants; last the state of random numbers, where they are drawn.
 // UpdateOrder::last has the updates behind forward's results.
 #pragma once
 #include <map>
@@ -33,8 +33,8 @@ struct ImportedModel {
 // The operators of a file that can't be read, with their calls; empty: all can.
 using UncoveredCalls = std::map<std::string, int64_t>;
 
-// Errors (user): a file that is damaged, or that contradicts itself; (unsupported) operators, all of
-// them in one message and in `uncovered`, dtypes, custom objects, other versions of the schema.
+// Errors (user): a file that is damaged, or that contradicts itself; (unsupported) operators, all
+// of them in one message and in `uncovered`, dtypes, custom objects, other versions of the schema.
 enum class WeightBytes : uint8_t { read, skipped };  // skipped: `weights` stays empty
 enum class UpdateOrder : uint8_t { first, last };
 struct ImportOptions {

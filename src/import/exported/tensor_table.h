@@ -9,7 +9,7 @@
 //   torch._utils._rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks)
 //   torch._utils._rebuild_parameter(tensor, requires_grad, hooks)
 //
-// Any other name, and any other opcode, is an error that says which. Nothing is looked up or called.
+// Any other name, and any other opcode, is an error that says which. Nothing is called.
 // Source: torch/_utils.py, torch/serialization.py, PyTorch 2.6; pickletools.py, Python 3.11.
 #pragma once
 #include <memory>
