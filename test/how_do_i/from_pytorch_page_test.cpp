@@ -2,6 +2,7 @@
 // (script/check_readme compares the page with it). model.pt2 is test/import/exported/tiny.pt2,
 // net.pt2 the one beside it; what PyTorch gave for them lies there too. The page's commands run in
 // test/tool/import_test.py.
+// tests: compilers/exported.cpp
 #include <gtest/gtest.h>
 
 #include <cmath>

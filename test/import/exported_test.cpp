@@ -1,6 +1,7 @@
 // A .pt2 that is as small as can be, and all that may be wrong with one, with the exact messages.
-// tests: archive.cpp graph_reader.cpp json.cpp model.cpp read_argument.cpp read_graph.cpp
-// tests: read_program.cpp source_line.cpp target.cpp types.cpp weights.cpp
+// tests: archive.cpp call_reader.cpp json.cpp model.cpp model_inputs.cpp model_results.cpp
+// tests: read_argument.cpp read_graph.cpp read_program.cpp source_line.cpp target.cpp tree.cpp
+// tests: types.cpp weights.cpp
 #include <gtest/gtest.h>
 
 #include "import/exported/model.h"
@@ -11,15 +12,15 @@
 namespace cleave {
 namespace {
 
-Result<ImportedModel> imported(const std::vector<Part>& parts,
-                               UncoveredCalls* uncovered = nullptr) {
+Result<ImportedModel> imported_of(const std::vector<Part>& parts,
+                                  UncoveredCalls* uncovered = nullptr) {
   static const OpRegistry ops = value_or_bug(core_ops());  // the graph's nodes point into it
   CLEAVE_TRY(const ZipArchive zip, ZipArchive::from_bytes(zipped(parts), "m.pt2"));
   return import_exported(zip, ops, {}, uncovered);
 }
 
 std::string answer(const std::vector<Part>& parts) {
-  const Result<ImportedModel> m = imported(parts);
+  const Result<ImportedModel> m = imported_of(parts);
   return m.ok() ? "accepted" : m.failure().message;
 }
 
@@ -38,12 +39,12 @@ std::vector<Part> with_weights(const std::string& from, const std::string& to) {
 }
 
 std::string graph_of(const std::vector<Part>& parts) {
-  const Result<ImportedModel> m = imported(parts);
+  const Result<ImportedModel> m = imported_of(parts);
   return m.ok() ? print(m->program) : m.failure().message;
 }
 
 TEST(Exported, ReadsTheSmallestModel) {
-  const Result<ImportedModel> m = imported(small_model());
+  const Result<ImportedModel> m = imported_of(small_model());
   ASSERT_TRUE(m.ok()) << m.failure().message;
   EXPECT_EQ(print(m->program), R"(graph @main(%w: param f32[2] grad, %x: input f32[4,2]) {
   %y = mul(%w, %x) : f32[4,2]  # net.py:7
@@ -72,7 +73,7 @@ TEST(Exported, RefusesOperatorsByNameAllAtOnce) {
       R"("metadata": {}}, )";
   parts[1].bytes = with(parts[1].bytes, "\"nodes\": [", "\"nodes\": [" + node + node);
   UncoveredCalls uncovered;
-  const Result<ImportedModel> m = imported(parts, &uncovered);
+  const Result<ImportedModel> m = imported_of(parts, &uncovered);
   ASSERT_FALSE(m.ok());
   EXPECT_EQ(m.failure().kind, ErrorKind::unsupported);
   EXPECT_EQ(m.failure().message,
@@ -250,7 +251,7 @@ TEST(Exported, OneTensorOfTwoNamesIsOnePlaceholder) {
   const std::string own = parts[2].bytes.substr(parts[2].bytes.find("{\"path_name\""));
   const std::string one = own.substr(0, own.size() - 2);
   parts[2].bytes = "{\"config\": {\"v\": " + one + ", \"w\": " + one + "}}";
-  const Result<ImportedModel> tied = imported(parts);
+  const Result<ImportedModel> tied = imported_of(parts);
   ASSERT_TRUE(tied.ok()) << tied.failure().message;
   EXPECT_EQ(tied->weights.size(), 1u);
   EXPECT_EQ(tied->ties,

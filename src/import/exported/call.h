@@ -56,7 +56,8 @@ class Call {
   // ---- types
   const Type& type(ValueId v) const;
   int64_t rank(ValueId v) const { return type(v).rank(); }
-  // Of a dim from the front, or from the back if it is negative; 1 and an error if there is none.
+  // Of a dim from the front, or from the back where it is negative; 1 and an error if there is
+  // none.
   Dim size(ValueId v, int64_t dim);
   int64_t static_size(ValueId v, int64_t dim);  // an error if it has symbols
   int64_t wrapped(int64_t dim, int64_t rank);   // into [0, rank)

@@ -1,11 +1,7 @@
 #include "import/exported/graph_reader.h"
 
-#include "import/exported/autocast.h"
 #include "import/exported/expression.h"
 #include "import/exported/plain_name.h"
-#include "import/exported/rules.h"
-#include "import/exported/types.h"
-#include "import/exported/views.h"
 #include "import/printable.h"
 
 namespace cleave::exported {
@@ -14,60 +10,12 @@ using Kind = Argument::Kind;
 
 namespace {
 
-// The names of a node's results, in order; empty where one isn't used.
-std::vector<std::string> result_names(const Node& node) {
-  std::vector<std::string> names;
-  for (const Argument& a : node.outputs) {
-    if (a.kind == Kind::list)
-      for (const Argument& item : a.items)
-        names.push_back(item.kind == Kind::tensor ? item.text : "");
-    else
-      names.push_back(a.kind == Kind::tensor ? a.text : "");
-  }
-  return names;
-}
-
-// Row by row, as far as the file says.
-bool is_row_major(const TensorMeta& m) {
-  Dim step = 1;
-  if (m.strides.size() != m.sizes.size()) return false;
-  for (size_t k = m.sizes.size(); k-- > 0;) {
-    const Result<Dim> size = dim_of(m.sizes[k]), stride = dim_of(m.strides[k]);
-    if (!size.ok() || !stride.ok()) return false;
-    if (!(*size == Dim(1)) && !(*stride == step)) return false;
-    step = step * *size;
-  }
-  return true;
-}
-
 std::string where(const Node& node) {
   const std::vector<std::string> names = result_names(node);
   std::string text = names.empty() || names[0].empty() ? "" : printable(names[0]) + " = ";
   text += node.target.starts_with("torch.ops.") ? node.target.substr(10) : node.target;
   return node.file.empty() ? text : fmt::format("{} at {}:{}", text, node.file, node.line);
 }
-
-// Arguments that mean nothing here: where memory lies, and what only another value of would change.
-bool is_ignored(const NamedArgument& a) {
-  static const std::set<std::string_view> names = {
-      "layout",        "device",    "pin_memory", "non_blocking", "generator",
-      "cudnn_enabled", "benchmark", "sparse",     "sparse_grad",  "scale_grad_by_freq"};
-  if (!names.contains(a.name)) return false;
-  const bool must_be_off = a.name == "scale_grad_by_freq";
-  return !must_be_off || a.value.number == 0;
-}
-
-// Operands are converted while it lives, under autocast.
-class CastOperands {
- public:
-  CastOperands(std::optional<DType>& slot, std::optional<DType> t) : slot_(slot) { slot_ = t; }
-  ~CastOperands() { slot_.reset(); }
-  CastOperands(const CastOperands&) = delete;
-  CastOperands& operator=(const CastOperands&) = delete;
-
- private:
-  std::optional<DType>& slot_;
-};
 
 }  // namespace
 
@@ -176,158 +124,6 @@ Status GraphReader::read_node(const Node& node, const Graph& source) {
   const bool in_place = t.name.ends_with('_') && !t.name.ends_with("__");
   if (in_place) return read_in_place(node, source, t.name.substr(0, t.name.size() - 1), t.overload);
   return read_call(node, source, t.name, t.overload);
-}
-
-Status GraphReader::read_call(const Node& node, const Graph& source, std::string name,
-                              std::string_view overload) {
-  const Call::Context at = context(source);
-  Call call(node, b_, at);
-  if (is_view(name) && call.has_tensor("self")) return read_view(node, call, name, source);
-  CLEAVE_TRY(const Values results, called(call, name, overload));
-  return bind_results(node, results, source);
-}
-
-// copy_, add_, index_put_, ...: the value that the operator without _ gives, in the memory of self.
-Status GraphReader::read_in_place(const Node& node, const Graph& source, const std::string& name,
-                                  std::string_view overload) {
-  const Call::Context at = context(source);
-  Call call(node, b_, at);
-  const char* written = call.has_tensor("self") ? "self" : "input";
-  const ValueId self = call.tensor(written);
-  CLEAVE_CHECK(b_.status());
-  const Type type = b_.type(self);
-  if (is_view(name) && name != "detach")
-    return unsupported("a view that a tensor becomes in place: use the operator without _");
-  ValueId v = self;
-  if (name != "detach") {
-    CLEAVE_TRY(const Values results, called(call, name, overload));
-    CLEAVE_CHECK(b_.status());
-    if (results.empty()) return unsupported("a write without a value");
-    v = call.to(results[0], type.dtype);
-    if (call.type(v).shape != type.shape) v = call.op("expand", {v}, {{"size", type.shape}});
-  } else {
-    v = call.op("detach", {self});
-  }
-  CLEAVE_CHECK(b_.status());
-  const std::string self_name = call.find(written)->text;
-  if (v != self) CLEAVE_CHECK(write(self_name, v));
-  const std::vector<std::string> names = result_names(node);
-  if (names.empty() || names[0].empty()) return {};
-  names_[names[0]] = names_[self_name];
-  set_name(v, names[0]);
-  return check_type(names[0], v, source);
-}
-
-Status GraphReader::read_view(const Node& node, Call& call, const std::string& name,
-                              const Graph& source) {
-  const ValueId self = call.tensor("self");
-  CLEAVE_CHECK(b_.status());
-  const std::string self_name = call.find("self")->text;
-  const auto meta = source.tensors.find(self_name);
-  const bool row_major = meta != source.tensors.end() && is_row_major(meta->second);
-  const Views views = views_of(name, call, self, row_major);
-  CLEAVE_CHECK(b_.status());
-  const std::vector<std::string> names = result_names(node);
-  if (names.size() > views.results.size())
-    return user_error("{} results of {}", names.size(), views.results.size());
-  Values together;
-  if (!views.op.empty()) together = call.ops(views.op, {self}, views.attrs);
-  CLEAVE_CHECK(b_.status());
-  for (size_t k = 0; k < names.size(); ++k) {
-    if (names[k].empty()) continue;
-    ValueId v = self;
-    if (k < together.size())
-      v = together[k];
-    else
-      for (const ViewStep& step : views.results[k]) v = call.op(step.op, {v}, step.attrs);
-    CLEAVE_CHECK(b_.status());
-    const Tensor base = names_[self_name];
-    names_[names[k]] = views.sharing == Views::Sharing::view
-                           ? memories_.view(base, views.results[k], v)
-                           : memories_.copy_or_view(base, v);
-    if (v != self) set_name(v, names[k]);
-    CLEAVE_CHECK(check_type(names[k], v, source));
-  }
-  return {};
-}
-
-// By a rule; else by the operator of the same name.
-Result<Values> GraphReader::called(Call& call, const std::string& name, std::string_view overload) {
-  const CastOperands casting(operand_dtype_,
-                             autocast_ ? autocast_dtype(name, *autocast_) : std::optional<DType>());
-  if (const Rule rule = find_rule(name, overload)) {
-    Values results = rule(call);
-    CLEAVE_CHECK(b_.status());
-    return results;
-  }
-  const OpDef* op = file_.ops.find(name);
-  if (!op) return unsupported("the operator {} is not covered", name);
-  return called_directly(call, *op);
-}
-
-Result<Values> GraphReader::called_directly(Call& call, const OpDef& op) {
-  std::vector<CallOperand> operands;
-  NamedAttrs attrs;
-  for (const ArgDef& arg : op.schema.args) {
-    const Argument* given = call.find(arg.name);
-    const bool is_tensor = given && (given->kind == Kind::tensor || given->kind == Kind::list);
-    if (arg.is_operand()) {
-      if (arg.list)
-        operands.emplace_back(call.tensors(arg.name));
-      else if (given && given->kind != Kind::none && !is_tensor)
-        operands.emplace_back(call.value(*given));
-      else
-        operands.emplace_back(call.maybe_tensor(arg.name));
-    } else if (given && given->kind != Kind::none && arg.name != "device") {
-      AttrValue v = call.value(*given);
-      if (!arg.has_default || !(v == arg.default_value)) attrs.emplace_back(arg.name, std::move(v));
-    }
-    CLEAVE_CHECK(b_.status());
-  }
-  for (const NamedArgument& a : call.node().inputs)
-    if (op.schema.find(a.name) < 0 && a.value.kind != Kind::none && !is_ignored(a))
-      return unsupported("its argument {} is not covered", printable(a.name));
-  Values results = call.ops(op.name, std::move(operands), std::move(attrs));
-  CLEAVE_CHECK(b_.status());
-  return results;
-}
-
-// A result that is an argument's value shares its memory: dropout that drops nothing.
-Status GraphReader::bind_results(const Node& node, const Values& results, const Graph& source) {
-  const std::vector<std::string> names = result_names(node);
-  if (names.size() > results.size())
-    return user_error("{} results of {}", names.size(), results.size());
-  for (size_t k = 0; k < names.size(); ++k) {
-    if (names[k].empty()) continue;
-    const ValueId v = results[k];
-    if (!v.valid()) return unsupported("its result {} is not covered", k);
-    const Tensor* shared = nullptr;
-    for (const NamedArgument& a : node.inputs)
-      if (a.value.kind == Kind::tensor)
-        if (const auto at = names_.find(a.value.text); at != names_.end() && at->second.value == v)
-          shared = &at->second;
-    const Tensor made = shared ? *shared : memories_.add(v);
-    names_[names[k]] = made;
-    if (!shared) set_name(v, names[k]);
-    CLEAVE_CHECK(check_type(names[k], v, source));
-  }
-  return {};
-}
-
-// What is made has the type that the file says.
-Status GraphReader::check_type(const std::string& name, ValueId v, const Graph& source) {
-  const auto at = source.tensors.find(name);
-  if (at == source.tensors.end()) return user_error("{} has no type", printable(name));
-  const TensorMeta& m = at->second;
-  const Type& t = graph_.type(v);
-  bool same = m.foreign_dtype.empty() && m.dtype == t.dtype && m.sizes.size() == t.shape.size();
-  for (size_t k = 0; same && k < m.sizes.size(); ++k) {
-    CLEAVE_TRY(const Dim size, dim_of(m.sizes[k]));
-    same = graph_.env().equal(size, t.shape[k]) != SymEnv::Truth::no;
-  }
-  if (same) return {};
-  CLEAVE_TRY(const Type wanted, type_of(m));
-  return unsupported("it is {}, and {} in the file", t.text(), wanted.text());
 }
 
 Result<ValueId> GraphReader::result(const Argument& a) {

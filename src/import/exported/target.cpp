@@ -71,6 +71,18 @@ Target parse_target(const std::string& target) {
   return t;
 }
 
+std::vector<std::string> result_names(const Node& node) {
+  std::vector<std::string> names;
+  for (const Argument& a : node.outputs) {
+    if (a.kind == Kind::list)
+      for (const Argument& item : a.items)
+        names.push_back(item.kind == Kind::tensor ? item.text : "");
+    else
+      names.push_back(a.kind == Kind::tensor ? a.text : "");
+  }
+  return names;
+}
+
 bool is_about_sizes(const Node& node) {
   const bool has_graph = std::ranges::any_of(
       node.inputs, [](const NamedArgument& a) { return a.value.kind == Kind::graph; });

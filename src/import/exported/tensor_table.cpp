@@ -311,7 +311,7 @@ class TableReader {
 
 }  // namespace
 
-Result<Payloads> read_tensor_table(std::shared_ptr<const ZipArchive> archive) {
+Result<Payloads> read_tensor_table(const std::shared_ptr<const ZipArchive>& archive) {
   const ZipArchive& zip = *archive;
   const std::vector<ZipArchive::Entry>& entries = zip.entries();
   const std::string first = entries.empty() ? "" : entries[0].name;
@@ -326,7 +326,7 @@ Result<Payloads> read_tensor_table(std::shared_ptr<const ZipArchive> archive) {
   if (!pickle) return in_archive(user_error("{} is missing", printable(root + "data.pkl")));
   CLEAVE_TRY(const std::vector<std::byte> bytes, zip.read(*pickle));
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  Result<Payloads> table = TableReader(text, std::move(archive), root).read();
+  Result<Payloads> table = TableReader(text, archive, root).read();
   if (!table.ok()) return in_archive(std::move(table).failure());
   return table;
 }

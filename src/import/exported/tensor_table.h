@@ -9,7 +9,8 @@
 //   torch._utils._rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks)
 //   torch._utils._rebuild_parameter(tensor, requires_grad, hooks)
 //
-// Any other name, and any other opcode, is an error that says which. Nothing is called.
+// Any other name, and any other opcode, is an error that says which. Nothing is looked up or
+// called.
 // Source: torch/_utils.py, torch/serialization.py, PyTorch 2.6; pickletools.py, Python 3.11.
 #pragma once
 #include <memory>
@@ -21,6 +22,6 @@
 namespace cleave::exported {
 
 // Errors (user): the file is damaged; (unsupported) it holds anything but tensors by name.
-Result<Payloads> read_tensor_table(std::shared_ptr<const ZipArchive> archive);
+Result<Payloads> read_tensor_table(const std::shared_ptr<const ZipArchive>& archive);
 
 }  // namespace cleave::exported

@@ -229,13 +229,11 @@ struct Row {
   std::string_view name;
   Rule rule;
 };
-Views view(Call& c, ValueId x, bool /*is_contiguous*/) {
-  return reshaped(completed(c, x, c.sizes("size")), true);
-}
-
 constexpr std::array rows = {
-    Row{"view", view},
-    Row{"_unsafe_view", view},
+    Row{"view",
+        [](Call& c, ValueId x, bool) { return reshaped(completed(c, x, c.sizes("size")), true); }},
+    Row{"_unsafe_view",
+        [](Call& c, ValueId x, bool) { return reshaped(completed(c, x, c.sizes("size")), true); }},
     Row{"reshape",
         [](Call& c, ValueId x, bool is_contiguous) {
           return reshaped(completed(c, x, c.sizes("shape")), is_contiguous);
@@ -274,8 +272,10 @@ constexpr std::array rows = {
     Row{"movedim", [](Call& c, ValueId x, bool) { return movedim(c, x); }},
     Row{"moveaxis", [](Call& c, ValueId x, bool) { return movedim(c, x); }},
     Row{"select", [](Call& c, ValueId, bool) { return as_it_is(c, "select", {"dim", "index"}); }},
-    Row{"slice", [](Call& c, ValueId,
-                    bool) { return as_it_is(c, "slice", {"dim", "start", "end", "step"}); }},
+    Row{"slice",
+        [](Call& c, ValueId, bool) {
+          return as_it_is(c, "slice", {"dim", "start", "end", "step"});
+        }},
     Row{"narrow",
         [](Call& c, ValueId, bool) {
           const Shape start = c.sizes("start"), length = c.sizes("length");
@@ -291,8 +291,10 @@ constexpr std::array rows = {
     Row{"unbind", [](Call& c, ValueId x, bool) { return unbind(c, x); }},
     Row{"diagonal",
         [](Call& c, ValueId, bool) { return as_it_is(c, "diagonal", {"offset", "dim1", "dim2"}); }},
-    Row{"unfold", [](Call& c, ValueId,
-                     bool) { return as_it_is(c, "unfold", {"dimension", "size", "step"}); }},
+    Row{"unfold",
+        [](Call& c, ValueId, bool) {
+          return as_it_is(c, "unfold", {"dimension", "size", "step"});
+        }},
     Row{"as_strided",
         [](Call& c, ValueId, bool is_contiguous) {
           if (!is_contiguous) c.fail("as_strided of a tensor that isn't row-major");
