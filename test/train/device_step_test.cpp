@@ -274,7 +274,7 @@ TEST(DeviceStep, instances_read_one_model_at_a_time) {
 
 TEST(DeviceStep, budgets_accumulation_and_averages) {
   FakeDevice device;
-  const TrainOptions options{.compile = {.memory_budget = MemoryBudget::percent(99)},
+  const TrainOptions options{.compile = {.memory_budget = MemoryBudget::percent(100)},
                              .clip_norm = 1,
                              .accumulate = 2,
                              .ema_decay = 0.9};

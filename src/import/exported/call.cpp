@@ -63,8 +63,10 @@ Values Call::tensors(std::string_view name) {
     if (item.kind != Kind::tensor) fail("the argument {} is no list of tensors", name);
     if (!ok()) return out;
     Result<ValueId> v = context_.tensor(item.text);
-    if (!v.ok()) b_.fail(std::move(v).failure());
-    if (!ok()) return out;
+    if (!v.ok()) {
+      b_.fail(std::move(v).failure());
+      return out;
+    }
     out.push_back(*v);
   }
   return out;

@@ -79,7 +79,7 @@ Values pad(Call& c) {
   V x = self_of(c);
   for (size_t k = 0; k < dims; ++k) {
     const int64_t dim = -static_cast<int64_t>(k) - 1;
-    const Dim n = c.size(x, dim), before = sizes[2 * k], after = sizes[2 * k + 1];
+    const Dim n = c.size(x, dim), &before = sizes[2 * k], &after = sizes[2 * k + 1];
     Values parts;
     if (!(before == Dim(0)))
       parts.push_back(c.op("slice", {x}, {{"dim", dim}, {"start", n - before}, {"end", n}}));
@@ -97,7 +97,7 @@ Values pixel_shuffle(Call& c, bool back) {
   const int64_t r = c.integer(back ? "downscale_factor" : "upscale_factor", 1), rank = c.rank(x);
   if (rank < 3 || r < 1) return {c.fail("a pixel shuffle by {} of rank {}", r, rank)};
   const Shape shape = c.type(x).shape;
-  const Dim channels = shape[rank - 3], height = shape[rank - 2], width = shape[rank - 1], f = r;
+  const Dim &channels = shape[rank - 3], &height = shape[rank - 2], &width = shape[rank - 1], f = r;
   Shape lead(shape.begin(), shape.end() - 3), apart = lead, size = lead;
   std::vector<int64_t> dims;
   const int64_t n = rank - 3;

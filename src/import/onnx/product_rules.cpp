@@ -11,7 +11,7 @@ namespace {
 // x[..., m, k] y[..., k, n] of equal leading dims.
 V batched(Call& c, V x, V y, const Shape& batch) {
   const Shape a = c.shape(x), b = c.shape(y);
-  const Dim m = a[a.size() - 2], k = a.back(), n = b.back();
+  const Dim &m = a[a.size() - 2], &k = a.back(), &n = b.back();
   Shape out = batch;
   out.push_back(m);
   out.push_back(n);
