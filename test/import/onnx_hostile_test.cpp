@@ -129,6 +129,9 @@ TEST(OnnxHostile, ValuesThatDependOnThemselves) {
   OnnxFile twice;
   twice.input("x", {1}).node("Relu", {"x"}, {"a"}).node("Neg", {"x"}, {"a"}).output("a");
   EXPECT_EQ(failure_of(twice.bytes()), "model: Neg \"node of a\": the name \"a\" is given twice");
+  OnnxFile nothing;
+  nothing.input("x", {1}).node("Mean", {"x"}, {}).output("x");
+  EXPECT_EQ(failure_of(nothing.bytes()), "model: Mean \"node of nothing\": has no result");
   OnnxFile missing;
   missing.input("x", {1}).output("z");
   EXPECT_EQ(failure_of(missing.bytes()), "model: the output \"z\" is not defined");

@@ -29,8 +29,10 @@ TEST(OnnxRules, QuotientsOfIntegersAreCutOff) {
 
 TEST(OnnxRules, UnsignedTypesWrapAndCompareAsSuch) {
   OnnxFile sum;
-  sum.input("x", {2}, onnx::Element::u16).node("Add", {"x", "x"}, {"y"}).output("y");
-  EXPECT_EQ(numbers_of(sum, {{"x", HostTensor::from<int32_t>({40000, 3})}}), (Numbers{14464, 6}));
+  sum.input("x", {2}, onnx::Element::u16)
+      .initializer(onnx_tensor("w", HostTensor::from<int16_t>({1, 1}), onnx::Element::u16));
+  sum.node("Add", {"x", "x"}, {"t"}).node("Add", {"t", "w"}, {"y"}).output("y");
+  EXPECT_EQ(numbers_of(sum, {{"x", HostTensor::from<int32_t>({40000, 3})}}), (Numbers{14465, 7}));
 
   OnnxFile less;  // 2^64 - 1 in its bits is -1
   less.input("x", {2}, onnx::Element::u64).input("y", {2}, onnx::Element::u64);
@@ -125,6 +127,10 @@ TEST(OnnxRules, IndicesBelowZeroCountFromTheEnd) {
   OnnxFile f;
   f.input("x", {3}).initializer("i", ints({-1, 0})).node("Gather", {"x", "i"}, {"y"}).output("y");
   EXPECT_EQ(numbers_of(f, {{"x", floats({5, 6, 7})}}), (Numbers{7, 5}));
+  OnnxFile e;
+  e.input("x", {3}).initializer("i", ints({-1, 1})).node("GatherElements", {"x", "i"}, {"y"});
+  e.output("y");
+  EXPECT_EQ(numbers_of(e, {{"x", floats({5, 6, 7})}}), (Numbers{7, 6}));
 }
 
 TEST(OnnxRules, PadsRepeatReflectAndWrap) {

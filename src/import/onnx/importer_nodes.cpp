@@ -91,6 +91,7 @@ Status Importer::run_nodes(const std::vector<NodeProto>& nodes, const Context& c
 }
 
 Status Importer::run_node(const NodeProto& node, const Context& context) {
+  if (node.outputs.empty()) return user_error("has no result");
   std::vector<Value> inputs;
   bool from_refused = false;
   for (const std::string& name : node.inputs) {
