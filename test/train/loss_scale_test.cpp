@@ -13,27 +13,17 @@
 #include "cleave/cleave.h"
 #include "test/sample/fake_device.h"
 #include "test/trace/traced.h"
+#include "test/train/changing_net.h"
 
 namespace cleave {
 namespace {
 
 using test::message;
+using Net = test::ChangingNet;
 using Names = std::vector<std::string>;
 
+const std::vector<InputSpec>& specs = test::changing_net_specs;
 constexpr float inf = std::numeric_limits<float>::infinity();
-const std::vector<InputSpec> specs = {{"x", DType::f32, {4, 3}}, {"y", DType::f32, {4, 1}}};
-
-// A net with all that a run can change: parameters, running statistics, random numbers.
-struct Net : nn::Module {
-  Generator rng{1};
-  nn::Linear body{add_module("body", nn::Linear(3, 4, rng))};
-  nn::BatchNorm1d norm{add_module("norm", nn::BatchNorm1d(4))};
-  nn::Dropout drop{add_module("drop", nn::Dropout(0.5))};
-  nn::Linear head{add_module("head", nn::Linear(4, 1, rng))};
-  Tensor operator()(const Tensor& x, const Tensor& y) const {
-    return mse_loss(head(drop(norm(body(x)))), y);
-  }
-};
 
 // A step and its data.
 struct Session {

@@ -5,29 +5,15 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 
-#include "import/safetensors.h"
-#include "test/trace/traced.h"
+#include "test/train/recorded_run.h"
 
 namespace cleave {
 namespace {
 
-HostTensor tensor(const SafetensorsFile& file, const std::string& name) {
-  const TensorEntry* e = file.find(name);
-  HostTensor t(e->dtype, e->shape);
-  std::memcpy(t.data(), e->data.data(), e->data.size());
-  return t;
-}
-
-// Row i of the first dim.
-HostTensor row(const HostTensor& t, int64_t i) {
-  HostTensor out(t.dtype(), {t.shape().begin() + 1, t.shape().end()});
-  std::memcpy(out.data(), static_cast<const char*>(t.data()) + i * out.bytes(),
-              static_cast<size_t>(out.bytes()));
-  return out;
-}
+using test::row;
+using test::tensor;
 
 // By the largest of them: elements of a gradient that are near 0 in f16 have other signs.
 void expect_near(const HostTensor& got, const HostTensor& want, double tolerance) {

@@ -4,31 +4,17 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 
-#include "import/safetensors.h"
-#include "test/trace/traced.h"
+#include "test/train/recorded_run.h"
 
 namespace cleave {
 namespace {
 
 constexpr double tolerance = 1e-6;
 
-HostTensor tensor(const SafetensorsFile& file, const std::string& name) {
-  const TensorEntry* e = file.find(name);
-  HostTensor t(e->dtype, e->shape);
-  std::memcpy(t.data(), e->data.data(), e->data.size());
-  return t;
-}
-
-// Row i of the first dim.
-HostTensor row(const HostTensor& t, int64_t i) {
-  HostTensor out(t.dtype(), {t.shape().begin() + 1, t.shape().end()});
-  std::memcpy(out.data(), static_cast<const char*>(t.data()) + i * out.bytes(),
-              static_cast<size_t>(out.bytes()));
-  return out;
-}
+using test::row;
+using test::tensor;
 
 std::unique_ptr<optim::Optimizer> optimizer(const SafetensorsMetadata& about) {
   const auto number = [&](const char* key) { return std::stod(about.at(key)); };
