@@ -35,6 +35,26 @@ TEST(SharedKernels, the_order_of_a_product_does) {
   EXPECT_EQ(kernels.size(), 2u);
 }
 
+// What else two fused calls of the same operators may differ in.
+TEST(SharedKernels, numbers_operands_and_results_do) {
+  const std::string arguments = "(%x: input f32[8], %y: input f32[8]) {\n";
+  const auto count = [&](const std::string& one, const std::string& other) {
+    return kernels_of("graph @one" + arguments + one + "}\ngraph @other" + arguments + other +
+                      "}\ngraph @main" + arguments +
+                      "  %a, %b = fused([%x, %y]; body=@one)\n"
+                      "  %c, %d = fused([%x, %y]; body=@other)\n  return %a, %b, %c, %d\n}\n")
+        .size();
+  };
+  const std::string calls = "  %p = sub(%x, %y)\n  %q = mul(%p; other=2.0)\n",
+                    in_order = calls + "  return %p, %q\n";
+  EXPECT_EQ(count(in_order, in_order), 1u);
+  EXPECT_EQ(count(in_order, "  %p = sub(%x, %y)\n  %q = mul(%p; other=3.0)\n  return %p, %q\n"),
+            2u);
+  EXPECT_EQ(count(in_order, "  %p = sub(%y, %x)\n  %q = mul(%p; other=2.0)\n  return %p, %q\n"),
+            2u);
+  EXPECT_EQ(count(in_order, calls + "  return %q, %p\n"), 2u);
+}
+
 // A copy of a value into the memory of its name.
 TEST(SharedKernels, buffers_have_names_of_their_own) {
   const auto kernels = kernels_of(
