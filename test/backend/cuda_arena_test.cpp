@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "run/queue_graph.h"
 #include "test/backend/fake/fake_driver.h"
@@ -135,6 +137,52 @@ TEST(CudaArena, copies_beside_calls_have_a_queue_of_their_own) {
   }
   EXPECT_EQ(fake->streams, streams);
   EXPECT_EQ(fake->events, events);
+}
+
+// Out and in again, each way on a queue of its own, which waits for the calls before the copy, as
+// those behind it wait for the copy.
+TEST(CudaArena, values_lie_in_the_host_s_memory_for_a_while) {
+  const FakeState fake;
+  const int streams = fake->streams, events = fake->events;
+  const size_t pinned = fake->pinned.size();
+  {
+    const auto arena = arena_of(256);
+    ASSERT_TRUE(arena->reserve_host(128).ok());
+    const size_t room = fake->pinned.size();
+    ASSERT_TRUE(arena->reserve_host(64).ok());  // there is more
+    EXPECT_EQ(fake->pinned.size(), room);
+    EXPECT_EQ(fake->streams, streams + 3);
+    std::byte *const x = arena->data(), *const y = arena->data() + 128;
+    std::memset(x, 7, 64);
+    using Marks = std::vector<std::pair<char, void*>>;
+    void* const calls = arena->queue();
+    fake->marks.clear();
+    arena->begin_copy({.number = 0, .is_out = true, .at = x, .host_offset = 64, .bytes = 64});
+    ASSERT_EQ(fake->marks.size(), 3u);
+    void* const out = fake->marks[1].second;
+    EXPECT_NE(out, calls);
+    EXPECT_EQ(fake->marks, (Marks{{'r', calls}, {'w', out}, {'r', out}}));
+    arena->end_copy(0);
+    EXPECT_EQ(fake->marks.back(), std::pair('w', calls));
+    std::memset(x, 0, 64);
+    fake->marks.clear();
+    arena->begin_copy({.number = 1, .is_out = false, .at = y, .host_offset = 64, .bytes = 64});
+    ASSERT_EQ(fake->marks.size(), 3u);
+    void* const in = fake->marks[1].second;
+    EXPECT_NE(in, out);
+    EXPECT_EQ(fake->marks, (Marks{{'r', calls}, {'w', in}, {'r', in}}));
+    arena->end_copy(1);
+    EXPECT_EQ(y[0], std::byte{7});
+    EXPECT_EQ(y[63], std::byte{7});
+    const int made = fake->events;
+    arena->begin_copy({.number = 0, .is_out = true, .at = x, .host_offset = 0, .bytes = 64});
+    EXPECT_EQ(fake->events, made);               // of the run before
+    ASSERT_TRUE(arena->reserve_host(256).ok());  // a larger program of the same arena
+    EXPECT_EQ(fake->streams, streams + 3);
+  }
+  EXPECT_EQ(fake->streams, streams);
+  EXPECT_EQ(fake->events, events);
+  EXPECT_EQ(fake->pinned.size(), pinned);
 }
 
 TEST(CudaArena, notes_the_words_of_faults_in_a_graph) {

@@ -203,6 +203,7 @@ FAKE int cuStreamSynchronize(void* stream) {
 }
 FAKE int cuStreamWaitEvent(void* stream, void*, unsigned) {
   state.last_joined = stream;
+  state.marks.emplace_back('w', stream);
   ++state.joins;
   return 0;
 }
@@ -215,7 +216,10 @@ FAKE int cuEventDestroy_v2(void*) {
   --state.events;
   return 0;
 }
-FAKE int cuEventRecord(void*, void*) { return 0; }
+FAKE int cuEventRecord(void*, void* stream) {
+  state.marks.emplace_back('r', stream);
+  return 0;
+}
 FAKE int cuEventSynchronize(void*) { return 0; }
 FAKE int cuEventElapsedTime(float* ms, void*, void*) {
   *ms = 1;

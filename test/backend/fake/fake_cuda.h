@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cleave::test {
@@ -25,8 +26,9 @@ struct FakeCuda {
   std::map<const void*, size_t> memory, pinned;  // the blocks that are allocated, and their bytes
   int streams = 0, modules = 0, graphs = 0, events = 0;  // that are there
   int waits = 0, graph_launches = 0, joins = 0;
-  const void* last_joined = nullptr;  // the stream that waits for an event
-  const void* last_stream = nullptr;  // of a copy, a launch or a wait
+  const void* last_joined = nullptr;          // the stream that waits for an event
+  std::vector<std::pair<char, void*>> marks;  // r: an event on a stream; w: a stream waits for one
+  const void* last_stream = nullptr;          // of a copy, a launch or a wait
   std::vector<FakeLaunch> launches;
   std::map<std::string, int> shared_bytes;  // that a function was allowed, by its name
 
