@@ -176,9 +176,21 @@ TEST(CudaArena, values_lie_in_the_host_s_memory_for_a_while) {
     EXPECT_EQ(y[63], std::byte{7});
     const int made = fake->events;
     arena->begin_copy({.number = 0, .is_out = true, .at = x, .host_offset = 0, .bytes = 64});
-    EXPECT_EQ(fake->events, made);               // of the run before
-    ASSERT_TRUE(arena->reserve_host(256).ok());  // a larger program of the same arena
+    EXPECT_EQ(fake->events, made);  // of the run before
+    // A larger program of the same arena, while a graph of a smaller one still has its room.
+    const std::shared_ptr<QueueGraph> graph = arena->make_graph();
+    std::memset(x, 9, 64);
+    ASSERT_TRUE(graph->begin({}).ok());
+    arena->begin_copy({.number = 0, .is_out = true, .at = x, .host_offset = 0, .bytes = 64});
+    arena->end_copy(0);
+    arena->begin_copy({.number = 1, .is_out = false, .at = y, .host_offset = 0, .bytes = 64});
+    arena->end_copy(1);
+    ASSERT_TRUE(graph->end().ok());
+    ASSERT_TRUE(arena->reserve_host(256).ok());
+    EXPECT_EQ(fake->pinned.size(), room + 1);
     EXPECT_EQ(fake->streams, streams + 3);
+    ASSERT_TRUE(graph->launch().ok());
+    EXPECT_EQ(y[63], std::byte{9});
   }
   EXPECT_EQ(fake->streams, streams);
   EXPECT_EQ(fake->events, events);

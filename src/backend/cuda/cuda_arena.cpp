@@ -24,7 +24,7 @@ class CudaArena final : public ArenaMemory {
     if (pinned_ != nullptr) device_->free_pinned(pinned_);
     for (const std::optional<CudaStream>* stream : {&copies_, &out_, &in_})
       if (*stream) { const Status copied = (*stream)->wait(); }
-    if (room_there_ != nullptr) device_->free_pinned(room_there_);
+    for (std::byte* room : rooms_) device_->free_pinned(room);
     for (const CUevent event : {clock_[0], clock_[1], ends_[0], ends_[1], copied_, begun_})
       if (event != nullptr) driver().cuEventDestroy(event);
     for (const CUevent event : copy_ends_)
@@ -130,24 +130,22 @@ class CudaArena final : public ArenaMemory {
   int64_t bytes_ = 0, room_ = 0;
   CUevent clock_[2] = {}, ends_[turns] = {}, copied_ = nullptr;
   mutable std::optional<CudaStream> copies_;  // made when it is first asked for
-  // Of begin_copy: the room, a stream each way, where the calls were, where each copy ends.
-  std::byte* room_there_ = nullptr;
-  int64_t room_there_bytes_ = 0;
+  // Of begin_copy: rooms, of which the last is the largest, a stream each way, where the calls
+  // were, where each copy ends.
+  std::vector<std::byte*> rooms_;
+  int64_t room_bytes_ = 0;
   std::optional<CudaStream> out_, in_;
   CUevent begun_ = nullptr;
   std::vector<CUevent> copy_ends_;
 };
 
-// The streams are made here too: nothing may be while calls are noted.
+// The streams are made here too: nothing may be while calls are noted. A graph that was noted
+// before goes on with the room that there was.
 Status CudaArena::reserve_host(int64_t bytes) {
-  if (bytes <= room_there_bytes_) return {};
-  CLEAVE_CHECK(stream_.wait());  // so that no copy uses the old room
-  if (room_there_ != nullptr) device_->free_pinned(room_there_);
-  room_there_ = nullptr;
-  room_there_bytes_ = 0;
+  if (bytes <= room_bytes_) return {};
   CLEAVE_TRY(void* const room, device_->allocate_pinned(bytes));
-  room_there_ = static_cast<std::byte*>(room);
-  room_there_bytes_ = bytes;
+  rooms_.push_back(static_cast<std::byte*>(room));
+  room_bytes_ = bytes;
   for (std::optional<CudaStream>* stream : {&out_, &in_})
     if (!*stream) {
       CLEAVE_TRY(CudaStream made, CudaStream::make(device_));
@@ -158,7 +156,7 @@ Status CudaArena::reserve_host(int64_t bytes) {
 
 void CudaArena::begin_copy(const ArenaCopy& copy) {
   const CudaStream& stream = copy.is_out ? *out_ : *in_;
-  std::byte* const there = room_there_ + copy.host_offset;
+  std::byte* const there = rooms_.back() + copy.host_offset;
   const auto here = reinterpret_cast<CUdeviceptr>(copy.at);
   const auto bytes = static_cast<size_t>(copy.bytes);
   if (copy.number >= copy_ends_.size()) copy_ends_.resize(copy.number + 1);
