@@ -11,6 +11,9 @@ and, if they are there, the peers (../shared/peers). The second command, on the 
   checks      all samples of all operators and random graphs against the oracle (check_device)
   steps       whole training steps in bf16, ours and PyTorch's in turns: eager, torch.compile, and that
               captured in a CUDA graph; best / ours above 1: ours is faster
+  graphs      the same steps, started as one CUDA graph and call by call: equal losses, ms, the host's ms
+  offload     steps within budgets: copies to the host's memory and recomputation, recomputation alone
+  profile     the slowest calls of each step
   sanitizer   compute-sanitizer's memcheck and racecheck over a step of the small models, where it is
               installed
 
@@ -94,6 +97,35 @@ def steps(a):
         print(line, flush=True)
 
 
+def graphs(a):
+    print(f"== one CUDA graph a step, or its calls\n{'model':<10}{'graph ms':>9}{'calls ms':>9}{'host ms':>9}{'host ms':>9}  losses   records launches skips", flush=True)
+    for model in a.models:
+        one, calls = step(model, a), step(model, a, "--no-graphs")
+        if not one or not calls: continue
+        same = "equal" if one["losses"] == calls["losses"] else f"DIFFER {one['losses']} {calls['losses']}"
+        counts = " ".join(f"{one['counters'].get('cudagraph_' + c, 0):>7}" for c in ["records", "launches", "skips"])
+        print(f"{model:<10}{one['step_ms']:>9.2f}{calls['step_ms']:>9.2f}{one['host_ms']:>9.3f}{calls['host_ms']:>9.3f}  {same} {counts}", flush=True)
+
+
+def offload(a):
+    print(f"== steps within budgets: with copies to the host's memory, and without\n{'model':<10}{'budget':>8}{'ms':>9}{'ms without':>11}{'peak GB':>9}{'planned':>9}{'GB out':>8}  losses", flush=True)
+    for model in a.models:
+        for percent in a.budgets:
+            both = step(model, a, "--budget", percent), step(model, a, "--budget", percent, "--no-offload")
+            if not any(both): continue
+            ms = "".join(f"{f['step_ms']:>{w}.2f}" if f else f"{'-':>{w}}" for f, w in zip(both, (9, 11)))
+            one = both[0] or both[1]
+            same = "equal" if all(both) and both[0]["losses"] == both[1]["losses"] else "DIFFER" if all(both) else "-"
+            exact = "=" if all(f["planned_peak_bytes"] == f["peak_bytes"] for f in both if f) else "DIFFERS"
+            print(f"{model:<10}{percent + '%':>8}{ms}{one['peak_bytes'] / 1e9:>9.2f}{exact:>9}{one['counters'].get('offloaded_bytes', 0) / 1e9:>8.2f}  {same}", flush=True)
+
+
+def profile(a):
+    for model in a.models:
+        done = run(HERE / "bench_step", f"{MODELS[model]}:bf16", "--device", "cuda:0", "--seconds", "1", "--profile")
+        print(f"== {model}\n" + "\n".join((done.stdout + done.stderr).splitlines()[:a.rows]), flush=True)
+
+
 def sanitizer(a):
     found = shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path="/usr/local/cuda/bin")
     if not found: return print("== sanitizer: skipped: compute-sanitizer isn't installed")
@@ -111,15 +143,20 @@ def main():
         return pack(a.folder, a.build)
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words = lambda text: [w for w in text.split(",") if w]
-    p.add_argument("--parts", type=words, default=["doctor", "checks", "steps", "sanitizer"])
+    p.add_argument("--parts", type=words, default=["doctor", "checks", "graphs", "steps", "offload", "sanitizer"])
     p.add_argument("--models", type=words, default=list(MODELS))
     p.add_argument("--modes", type=words, default=["eager", "inductor", "graph"])
     p.add_argument("--seconds", default="2")
+    p.add_argument("--budgets", type=words, default=["90", "80", "70", "60", "50"])
+    p.add_argument("--rows", type=int, default=40)
     p.add_argument("--graphs", default="2000")
     a = p.parse_args()
     if "doctor" in a.parts: print_run("doctor", HERE / "cleave", "doctor")
     if "checks" in a.parts: print_run("checks", HERE / "check_device", "cuda:0", a.graphs, "0", str(os.cpu_count()))
+    if "graphs" in a.parts: graphs(a)
     if "steps" in a.parts: steps(a)
+    if "offload" in a.parts: offload(a)
+    if "profile" in a.parts: profile(a)
     if "sanitizer" in a.parts: sanitizer(a)
 
 

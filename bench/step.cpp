@@ -4,6 +4,9 @@
 //   bench_step gpt2 [--seconds 3] [--threads 0]   one model, in a fresh process, as a JSON object
 //   bench_step gpt2:bf16 ...                      the same under autocast; without it in f32
 //   bench_step gpt2_16x1024:bf16 --device cuda:0    on a GPU; without limits
+//   bench_step gpt2:bf16 --device cuda:0 --no-graphs --no-offload
+//                                                 each call started by itself; nothing goes to the
+//                                                 host's memory
 //   bench_step gpt2 --profile                     each step of the program: ms, GB/s, GFLOP/s
 //   bench_step gpt2 --tune --device cuda:0        with the fastest of a library's ways, measured
 //                                                 first
@@ -13,6 +16,7 @@
 //   cold_ms       from initialised parameters to runnable: trace_ms, compile_ms and its stages_ms
 //   first_ms      the same with the first step
 //   step_ms       median of the n steps of about --seconds, after 3 that don't count; min_ms
+//   losses        of the first 8 steps
 //   resident_mb   growth of the resident set since the model was made, at its highest moment:
 //                 gradients, optimizer state, arena and compiler; not the parameters
 //   limit_ms      what the machine could do: the flops of products, convolutions and attention at
@@ -23,6 +27,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "bench/models/step_models.h"
@@ -42,7 +47,8 @@ struct Settings {
   double seconds = 3;
   int threads = 0;
   double budget_percent = 0;  // 0: none
-  bool profile = false, tune = false;
+  bool profile = false, tune = false, offload = true;
+  CudaGraphs graphs = CudaGraphs::automatic;
   std::string dump;
   Device device = Device::cpu();
   Target target = Target::here();
@@ -114,6 +120,8 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
         {.compile = {.threads = settings.threads,
                      .target = target,
                      .device = settings.device,
+                     .offload = settings.offload,
+                     .cudagraphs = settings.graphs,
                      .dump_dir = settings.dump,
                      .memory_budget = settings.budget_percent > 0
                                           ? MemoryBudget::percent(settings.budget_percent)
@@ -126,6 +134,8 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
   const double cold_ms = ms_since(begin);
   const double loss = step.run({m.inputs[0], m.inputs[1]}).loss;
   const double first_ms = ms_since(begin);
+  std::vector<double> losses = {loss};
+  for (int k = 1; k < 8; ++k) losses.push_back(step.run({m.inputs[0], m.inputs[1]}).loss);
   // On a device of three runs the first is waited for: the median is still a step's.
   StepResult latest;
   const std::vector<double> times =
@@ -168,6 +178,7 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
           {"peak_mb", static_cast<double>(step.measured_peak_bytes() - parameters) / 1e6},
           {"resident_mb", static_cast<double>(resident) / 1e6},
           {"loss", loss},
+          {"losses", losses},
           {"finite", std::isfinite(loss) && std::isfinite(last)},
           {"note", m.note}};
 }
@@ -188,9 +199,11 @@ bool read(int argc, char** argv, Settings& out) {
   for (const std::string& name : bench::device_model_names()) known.push_back(name);
   for (int k = 1; k < argc; ++k) {
     std::string word = argv[k];
-    if (word.ends_with(":bf16")) {
-      word.resize(word.size() - 5);
-      out.autocast = DType::bf16;
+    for (const DType half : {DType::bf16, DType::f16}) {
+      const std::string suffix = fmt::format(":{}", name_of(half));
+      if (!word.ends_with(suffix)) continue;
+      word.resize(word.size() - suffix.size());
+      out.autocast = half;
     }
     if (word == "--seconds" && k + 1 < argc)
       out.seconds = std::atof(argv[++k]);
@@ -198,6 +211,10 @@ bool read(int argc, char** argv, Settings& out) {
       out.profile = true;
     else if (word == "--tune")
       out.tune = true;
+    else if (word == "--no-graphs")
+      out.graphs = CudaGraphs::off;
+    else if (word == "--no-offload")
+      out.offload = false;
     else if (word == "--dump" && k + 1 < argc)
       out.dump = argv[++k];
     else if (word == "--budget" && k + 1 < argc)
@@ -225,7 +242,7 @@ int main(int argc, char** argv) {
     for (const std::string& name : bench::step_model_names()) names += " " + name;
     std::fprintf(stderr,
                  "usage: bench_step [MODEL[:bf16]] [--seconds S] [--threads N] [--budget PERCENT] "
-                 "[--target T] [--tune] [--profile] [--dump DIR]; "
+                 "[--target T] [--tune] [--profile] [--no-graphs] [--no-offload] [--dump DIR]; "
                  "MODEL is one of%s\n",
                  names.c_str());
     return 1;

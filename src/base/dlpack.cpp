@@ -59,15 +59,12 @@ struct Place {
 };
 
 Status check_sizes(const Place& l, DType dtype) {
-  int64_t bytes = size_of(dtype);
-  bool is_empty = false;
-  for (size_t d = 0; d < l.shape.size(); ++d) {
+  for (size_t d = 0; d < l.shape.size(); ++d)
     if (l.shape[d] < 0)
       return user_error("from_dlpack: shape: dim {} is {}, expected 0 or more", d, l.shape[d]);
-    is_empty |= l.shape[d] == 0;
-  }
+  int64_t bytes = size_of(dtype);  // without dims of 0, as of any tensor here
   for (const int64_t size : l.shape)
-    if (!is_empty && (__builtin_mul_overflow(bytes, size, &bytes) || bytes > most_bytes))
+    if (size != 0 && (__builtin_mul_overflow(bytes, size, &bytes) || bytes > most_bytes))
       return user_error("from_dlpack: shape: [{}] of {} is more than 2^60 bytes",
                         fmt::join(l.shape, ","), name_of(dtype));
   for (size_t d = 0; d < l.strides.size(); ++d)

@@ -183,7 +183,7 @@ Status BoundProgram::bind_variables(const std::shared_ptr<DeviceUse>& use) {
     trace::VariableState& state = *trace::Access::state(b.variable);
     if (b.is_updated && stays(state, b.copy, use.get())) continue;
     CLEAVE_TRY(void* const data, bind_variable(*instance_, b.placeholder, state, b.data, use));
-    b.copy = instance_->device_memory() ? state.copy.get() : nullptr;
+    b.copy = instance_->device_memory() ? state.copy : nullptr;
     if (data == b.data) continue;
     if (b.data != nullptr) ++report_.counters["rebinds"];
     b.data = data;
@@ -258,7 +258,6 @@ void BoundProgram::keep_until_over(std::span<const InputRef> inputs) {
 Status BoundProgram::bind(std::span<const InputRef> inputs, Next next) {
   CLEAVE_CHECK(bind_folded());
   CLEAVE_CHECK(bind_variables(next == Next::start ? instance_->use() : nullptr));
-  keep_until_over(inputs);
   // A device has a copy of each input of the host, which is nobody else's.
   const bool may_share = updates_inputs_ || !instance_->device_memory();
   for (size_t k = 0; k < inputs.size(); ++k) {
@@ -281,6 +280,7 @@ Status BoundProgram::bind(std::span<const InputRef> inputs, Next next) {
   }
   if (is_moved_ && (updates_inputs_ || updates_variables_)) CLEAVE_CHECK(check_shared(inputs));
   is_moved_ = false;
+  keep_until_over(inputs);
   return {};
 }
 

@@ -126,11 +126,12 @@ Result<void*> bind_variable(Instance& instance, size_t placeholder, trace::Varia
   return t.data();
 }
 
-bool stays(const trace::VariableState& variable, const trace::DeviceCopy* copy,
+bool stays(const trace::VariableState& variable, const std::weak_ptr<const trace::DeviceCopy>& copy,
            const DeviceUse* use) {
-  return copy != nullptr && !variable.bound_there && variable.copy.get() == copy &&
-         variable.copied_version == variable.version &&
-         static_cast<const BlockCopy*>(copy)->use() == use;
+  const bool is_same =
+      variable.copy && !copy.owner_before(variable.copy) && !variable.copy.owner_before(copy);
+  return is_same && !variable.bound_there && variable.copied_version == variable.version &&
+         static_cast<const BlockCopy*>(variable.copy.get())->use() == use;
 }
 
 }  // namespace cleave

@@ -32,7 +32,7 @@ Result<void*> bind_variable(Instance& instance, size_t placeholder, trace::Varia
 // Whether bind_variable would change nothing: the Variable's copy is `copy`, which this use has and
 // nobody has written since. Takes no lock: of a Variable that only programs of one thread touch
 // now.
-bool stays(const trace::VariableState& variable, const trace::DeviceCopy* copy,
+bool stays(const trace::VariableState& variable, const std::weak_ptr<const trace::DeviceCopy>& copy,
            const DeviceUse* use);
 
 }  // namespace cleave

@@ -108,7 +108,8 @@ class Builder {
   V squeeze(V x, const std::vector<int64_t>& dims);
   V slice(V x, int64_t dim, Dim start, Dim end, int64_t step = 1);
   V cat(const Values& xs, int64_t dim);
-  V convert(V x, DType t);  // returns x itself if it already has that dtype
+  V convert(V x, DType t);       // returns x itself if it already has that dtype
+  V move(V x, const Device& d);  // returns x itself if it already is there
   V full(const Shape& size, AttrValue value, DType t);
   V full_like(V x, AttrValue value);
   // Sums x over the dims in which `shape` is smaller, and views it as `shape`: the transpose of

@@ -69,6 +69,10 @@ ValueId Builder::convert(V x, DType t) {
   if (!status_.ok() || type(x).dtype == t) return x;
   return call1("_to_copy", {x}, {{"dtype", t}});
 }
+ValueId Builder::move(V x, const Device& d) {
+  if (!status_.ok() || type(x).device == d) return x;
+  return call1("_to_copy", {x}, {{"device", d.text()}});
+}
 ValueId Builder::full(const Shape& size, AttrValue value, DType t) {
   return call1("full", {}, {{"size", size}, {"fill_value", std::move(value)}, {"dtype", t}});
 }

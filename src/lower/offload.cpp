@@ -1,9 +1,9 @@
 #include "lower/offload.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
+#include "cut/call_cost.h"
 #include "lower/plan_memory.h"
 #include "lower/thunk_uses.h"
 #include "lower/traffic.h"
@@ -31,10 +31,7 @@ int64_t ns_of(const LoweredProgram& p, const Thunk& thunk, const MachineRates& r
   const auto* call = std::get_if<LibraryCall>(&thunk.work);
   const double gflops =
       call && has_halves(*call) ? rates.half_product_gflops : rates.product_gflops;
-  const double ns =
-      std::max(static_cast<double>(traffic.flops) / gflops,
-               static_cast<double>(traffic.read + traffic.written) / rates.memory_gigabytes);
-  return static_cast<int64_t>(std::ceil(std::min(ns + rates.call_ns, 0x1p50)));
+  return work_ns(traffic.flops, traffic.read + traffic.written, gflops, rates);
 }
 
 // The values are the storages of the arena that calls touch, without workspaces.
@@ -86,6 +83,12 @@ class Writer {
       at(o.absent_to).begin_in.push_back(k);
       at(touches[o.gap + 1]).end_in.push_back(k);
     }
+    // One after the other, the first to be needed first.
+    const auto needed = [&](size_t k) {
+      const plan::Offload& o = offloads_[k];
+      return std::pair(problem_.plan.values[o.value].touches[o.gap + 1], o.value);
+    };
+    for (Steps& s : steps_) std::ranges::sort(s.begin_in, {}, needed);
   }
 
   void run() {
@@ -160,10 +163,11 @@ bool offload(LoweredProgram& p, int64_t room, const MachineRates& rates) {
   Problem problem = problem_of(p, rates);
   problem.plan.limit = room;
   std::vector<loop::Kernel> kernels = std::exchange(p.kernels, {});  // aren't copied
-  bool is_within = false;
+  const bool is_needed = value_or_bug(plan_memory(p)).arena_bytes > room;
+  bool is_within = !is_needed;
   for (int attempt = 0; attempt < max_attempts && !is_within; ++attempt) {
     const std::optional<std::vector<plan::Offload>> found = plan::plan_offloads(problem.plan);
-    if (!found || found->empty()) break;
+    if (!found) break;
     LoweredProgram out = p;
     Writer(out, problem, *found).run();
     const int64_t over = value_or_bug(plan_memory(out)).arena_bytes - room;
@@ -172,7 +176,7 @@ bool offload(LoweredProgram& p, int64_t room, const MachineRates& rates) {
     problem.plan.limit -= over;
   }
   p.kernels = std::move(kernels);
-  return is_within;
+  return is_needed && is_within;
 }
 
 }  // namespace cleave

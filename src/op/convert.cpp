@@ -106,10 +106,7 @@ OpDef to_copy_entry() {
       },
       .decompose = Absent{"primitive"},
       .grad = [](Builder& b, const GradView& op) -> Values {
-        const ValueId d = grad_to(b, op, 0, [&] { return op.dout(0); });  // converts back
-        const Device home = op.in_type(0).device;
-        if (!d.valid() || b.type(d).device == home) return {d};
-        return {b.call1("_to_copy", {d}, {{"device", home.text()}})};
+        return {grad_to(b, op, 0, [&] { return op.dout(0); })};  // converts back
       },
       .lower = loop::pointwise([](const OpView& op, const loop::Exprs& x) {
         return loop::cast(x[0], loop::compute_type(op.out_type(0).dtype));

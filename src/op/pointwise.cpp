@@ -37,7 +37,7 @@ CallOperand operand_of(const OpView& op, int operand) {
 ValueId grad_to(Builder& b, const GradView& op, int operand, const std::function<ValueId()>& g) {
   if (!op.has(operand) || !op.needs(operand) || op.dout(0).is_none()) return ValueId::none();
   const Type& t = op.in_type(operand);
-  return b.convert(b.sum_to(g(), t.shape), t.dtype);
+  return b.move(b.convert(b.sum_to(g(), t.shape), t.dtype), t.device);
 }
 
 GradFn unary_grad(UnaryGrad rule) {

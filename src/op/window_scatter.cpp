@@ -56,7 +56,8 @@ Values grad_slice_scatter(Builder& b, const GradView& op) {
   const NamedAttrs attrs = slice_attrs(w);
   Values out = op.no_grads();
   if (op.needs(0)) out[0] = b.call1("slice_scatter", {op.dout(0), zeros(b, src)}, attrs);
-  if (op.needs(1)) out[1] = b.convert(b.call1("slice", {op.dout(0)}, attrs), src.dtype);
+  if (op.needs(1))
+    out[1] = b.move(b.convert(b.call1("slice", {op.dout(0)}, attrs), src.dtype), src.device);
   return out;
 }
 

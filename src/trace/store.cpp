@@ -46,7 +46,8 @@ HostTensor& Variable::memory(Location at) {
   return state().value;
 }
 void Variable::set(const HostTensor& value) {
-  state().read_back();
+  const bool fits = value.dtype() == dtype() && value.shape() == shape();
+  fits ? state().overwrite() : state().read_back();
   ++state().version;
   state().value.copy_from(value);
 }
@@ -66,12 +67,15 @@ void Variable::bind(HostTensor memory, Contents contents) {
   if (memory.numel() > 0 && !is_aligned(memory.data(), dtype()))
     throw_failure(user_error("{}: bind: its address is no multiple of the {} bytes of {}", name(),
                              alignment_of(dtype()), name_of(dtype())));
-  state_->read_back();
-  if (contents == Contents::of_variable)
+  if (contents == Contents::of_variable) {
+    state_->read_back();
     memory.copy_from(state_->value);
-  else
+  } else {
+    state_->overwrite();
     ++state_->version;
+  }
   state_->value = std::move(memory);
+  state_->forget_copies();
 }
 
 namespace {

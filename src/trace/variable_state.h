@@ -44,6 +44,10 @@ struct VariableState {
 
   // Reads the elements back if the device has newer ones. Throws the device's error.
   void read_back();
+  // In its place where the host is about to write all of them.
+  void overwrite();
+  // The host's memory is where they are, which has what is newest: no device's, bound or not.
+  void forget_copies();
   // The host has written the elements, which it had read back; the device has written its copy.
   // One thread at a time may write.
   void written_here() { ++version; }
@@ -65,6 +69,12 @@ struct Access {
   // The same, to write there.
   static HostTensor& written(const Variable& v) {
     v.state_->read_back();
+    ++v.state_->version;
+    return v.state_->value;
+  }
+  // The same where all of it is written.
+  static HostTensor& overwritten(const Variable& v) {
+    v.state_->overwrite();
     ++v.state_->version;
     return v.state_->value;
   }

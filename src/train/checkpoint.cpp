@@ -2,6 +2,7 @@
 #include "cleave/checkpoint.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "trace/variable_state.h"
 #include "train/match_tensors.h"
@@ -11,6 +12,8 @@ namespace {
 
 constexpr const char* version_key = "cleave_checkpoint";
 constexpr const char* version = "1";
+constexpr std::string_view scale_names[] = {"optimizer.loss_scale", "optimizer.growth_tracker",
+                                            "optimizer.skipped_steps"};
 
 // Averages would be saved, or overwritten, as weights.
 Status check_no_averages(const std::string& path, const std::vector<LoadTarget>& targets) {
@@ -24,14 +27,23 @@ Status check_no_averages(const std::string& path, const std::vector<LoadTarget>&
 // Files written before the store kept learning rates have none, and those of steps that don't scale
 // the loss have no scale.
 void drop_missing_rates(std::vector<LoadTarget>& targets, const SafetensorsFile& file) {
-  constexpr std::string_view kept[] = {"optimizer.lr", "optimizer.loss_scale",
-                                       "optimizer.growth_tracker", "optimizer.skipped_steps"};
   std::erase_if(targets, [&](const LoadTarget& t) {
     const std::string& name = t.names[0];
     const auto names = [&](std::string_view part) { return name.find(part) != name.npos; };
-    return t.variable.kind() == VariableKind::state && std::ranges::any_of(kept, names) &&
-           !file.find(name);
+    return t.variable.kind() == VariableKind::state &&
+           (names("optimizer.lr") || std::ranges::any_of(scale_names, names)) && !file.find(name);
   });
+}
+
+// A step that doesn't scale the loss skips the scale of a file.
+std::function<std::string(const std::string&)> without_scale(
+    const std::vector<LoadTarget>& targets) {
+  const auto is_scale = [](const std::string& name) {
+    return std::ranges::any_of(scale_names, [&](std::string_view s) { return name.ends_with(s); });
+  };
+  const bool scales =
+      std::ranges::any_of(targets, [&](const LoadTarget& t) { return is_scale(t.names[0]); });
+  return [=](const std::string& name) { return !scales && is_scale(name) ? std::string() : name; };
 }
 
 Status save(const std::string& path, const std::vector<PrefixedStore>& stores, Metadata metadata) {
@@ -60,7 +72,8 @@ Result<Metadata> load(const std::string& path, const std::vector<PrefixedStore>&
   std::vector<LoadTarget> targets = load_targets(stores);
   CLEAVE_CHECK(check_no_averages(path, targets));
   drop_missing_rates(targets, file);
-  CLEAVE_TRY(const MatchedTensors matched, match_tensors(path, file, targets, {}));
+  CLEAVE_TRY(const MatchedTensors matched,
+             match_tensors(path, file, targets, {.rename = without_scale(targets)}));
   copy_tensors(matched.matches);
   Metadata about = file.metadata();
   about.erase(version_key);

@@ -10,6 +10,8 @@ namespace cleave {
 namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
+// Of what is below, the inverse may be none of f32.
+constexpr double smallest = std::numeric_limits<float>::min();
 
 DType arithmetic_of(DType t) { return t == DType::f64 ? DType::f64 : DType::f32; }
 
@@ -27,9 +29,9 @@ bool scales_loss(const TrainOptions& options) {
 
 void check_loss_scale(const TrainOptions& o, Location at) {
   const auto scale = static_cast<float>(o.init_scale);
-  if (!(scale > 0) || std::isinf(scale))
-    trace::refuse(at, "train_step: init_scale is {}, expected a positive number of f32",
-                  o.init_scale);
+  if (!(scale >= smallest) || std::isinf(scale))
+    trace::refuse(at, "train_step: init_scale is {}, expected a number of f32, at least {:.3g}",
+                  o.init_scale, smallest);
   if (!(o.growth_factor > 1) || std::isinf(o.growth_factor))
     trace::refuse(at, "train_step: growth_factor is {}, expected a number above 1",
                   o.growth_factor);
@@ -49,7 +51,8 @@ LossScale next_scale(const LossScale& now, const Tensor& found, const TrainOptio
   const Tensor grown = scaled(now.scale, o.growth_factor, at);
   const Tensor kept = where(logical_and(grows, lt(grown, inf, at), at), grown, now.scale, at);
   LossScale next;
-  next.scale = where(found, scaled(now.scale, o.backoff_factor, at), kept, at);
+  const Tensor less = scaled(now.scale, o.backoff_factor, at);
+  next.scale = where(found, where(lt(less, smallest, at), now.scale, less, at), kept, at);
   next.count = where(logical_or(found, grows, at), zero, count, at);
   next.skipped = add(now.skipped, to(found, DType::i64, at), 1, at);
   return next;

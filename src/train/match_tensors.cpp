@@ -119,7 +119,7 @@ HostTensor host_tensor(const TensorEntry& e) {
 
 void copy_tensors(const std::vector<TensorMatch>& matches) {
   for (const TensorMatch& m : matches) {
-    HostTensor& memory = trace::Access::written(m.variable);
+    HostTensor& memory = trace::Access::overwritten(m.variable);
     const HostTensor value = host_tensor(*m.entry);
     memory.copy_from(value.dtype() == memory.dtype() ? value : value.to(memory.dtype()));
   }

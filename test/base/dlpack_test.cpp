@@ -156,6 +156,12 @@ TEST(Dlpack, structs_that_lie_are_refused_and_stay_the_callers) {
       {[](Theirs& t) { t.shape[1] = -3; }, "shape: dim 1 is -3, expected 0 or more"},
       {[](Theirs& t) { t.shape[0] = most; },
        "shape: [9223372036854775807,3] of f32 is more than 2^60 bytes"},
+      {[](Theirs& t) {
+         t.shape[0] = most;
+         t.shape[1] = 0;
+         t.managed.tensor.strides = nullptr;
+       },
+       "shape: [9223372036854775807,0] of f32 is more than 2^60 bytes"},
       {[](Theirs& t) { t.strides[1] = -1; }, "strides: dim 1 has -1, expected 0 or more"},
       {[](Theirs& t) { t.strides[0] = most; },
        "strides: [2,3] by {9223372036854775807,1} of f32 reaches over more than 2^60 bytes"},

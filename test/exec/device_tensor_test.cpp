@@ -234,6 +234,79 @@ TEST(DeviceTensor, what_a_queued_step_reads_is_kept_until_it_is_over) {
   EXPECT_EQ(device.wrong(), "");
 }
 
+TEST(DeviceTensor, runs_that_fail_drop_nothing_that_a_queued_one_reads) {
+  FakeDevice device;
+  Session here, there(device.backend);
+  const HostTensor x = here.data.normal({64, 2}), y = here.data.normal({64, 1});
+  const double want = here.step.run({x, y}).loss;
+  StepResult got;
+  std::weak_ptr<DeviceBlock> block;
+  {
+    const There fx(device, x), fy(device, y);
+    got = there.step.run({fx.tensor, fy.tensor});
+    block = fx.block;
+  }
+  const There turned(device, HostTensor(DType::f32, {64, 2}, {1, 64})), fy(device, y);
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_NE(message([&] { there.step.run({turned.tensor, fy.tensor}); }), "no error");
+    EXPECT_FALSE(block.expired()) << i;
+  }
+  EXPECT_EQ(got.loss.value(), want);
+  EXPECT_EQ(device.wrong(), "");
+}
+
+TEST(DeviceTensor, memory_of_the_host_takes_a_variable_back) {
+  for (const int runs : {0, 1}) {
+    FakeDevice device, second(64 << 20, Device::cuda(1));
+    Session here, there(device.backend);
+    const auto run = [](Session& s) {
+      const HostTensor x = s.data.normal({64, 2}), y = s.data.normal({64, 1});
+      return s.step.run({x, y}).loss.value();
+    };
+    Variable w = there.model.parameter("0.weight");
+    const There far(device, HostTensor(DType::f32, {32, 2})), mistaken(second, far.get());
+    EXPECT_EQ(run(there), run(here));
+    w.bind(far.tensor, Contents::of_variable);
+    for (int i = 0; i < runs; ++i) EXPECT_EQ(run(there), run(here));
+    const HostTensor left = far.get();
+    HostTensor mine(DType::f32, {32, 2});
+    w.bind(HostTensor::borrow(DType::f32, {32, 2}, mine.data()), Contents::of_variable);
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(run(there), run(here)) << i;
+    EXPECT_TRUE(far.get().same_bits(left));
+    EXPECT_TRUE(HostTensor(w.value()).same_bits(here.model.parameter("0.weight").value()));
+    EXPECT_TRUE(mine.same_bits(w.value()));
+    w.bind(mistaken.tensor, Contents::of_variable);
+    w.bind(HostTensor::borrow(DType::f32, {32, 2}, mine.data()), Contents::of_variable);
+    EXPECT_EQ(run(there), run(here));
+    EXPECT_EQ(differing(here.step.store(), there.step.store()), Names());
+    EXPECT_EQ(device.wrong(), "");
+  }
+}
+
+TEST(DeviceTensor, what_is_overwritten_need_not_be_read) {
+  for (const bool binds : {false, true}) {
+    FakeDevice device;
+    Session here, there(device.backend);
+    Variable w = there.model.parameter("0.weight");
+    const There far(device, HostTensor(DType::f32, {32, 2}));
+    const HostTensor other = Generator(7).normal({32, 2});
+    w.bind(far.tensor, Contents::of_memory);
+    if (binds)
+      w.bind(HostTensor(other), Contents::of_memory);
+    else
+      w.set(other);
+    EXPECT_TRUE(HostTensor(w.value()).same_bits(other));
+    here.model.parameter("0.weight").set(other);
+    const HostTensor x = here.data.normal({64, 2}), y = here.data.normal({64, 1});
+    EXPECT_EQ(there.step.run({x, y}).loss.value(), here.step.run({x, y}).loss.value());
+    EXPECT_EQ(differing(here.step.store(), there.step.store()), Names());
+    // What doesn't fit loses nothing.
+    EXPECT_NE(message([&] { w.set(HostTensor(DType::f32, {3})); }), "no error");
+    EXPECT_TRUE(HostTensor(w.value()).same_bits(here.model.parameter("0.weight").value()));
+    EXPECT_EQ(device.wrong(), "");
+  }
+}
+
 TEST(DeviceTensor, variables_are_trained_in_memory_of_the_caller) {
   for (const Contents contents : {Contents::of_variable, Contents::of_memory})
     for (const bool is_used : {false, true}) {

@@ -36,6 +36,19 @@ std::string bare(const std::string& text) {
   return out;
 }
 
+// What may lie on the CPU beside operands of a device has its gradient there.
+TEST(MakeJoint, gradients_go_home) {
+  for (const std::string call :
+       {"copy(%x, %s)", "mul(%x, %n)", "slice_scatter(%x, %s; dim=0, start=0, end=9)"}) {
+    const auto g =
+        make_joint(parsed("graph @main(%x: input f32[9,8]@cuda:0 grad, %s: input f32[9,8] "
+                          "grad, %n: input f32[] grad) {\n  %c = " +
+                          call + "\n  return %c\n}\n"),
+                   core());
+    EXPECT_TRUE(g.ok()) << call << ": " << g.failure().message;
+  }
+}
+
 TEST(MakeJoint, tangents_names_and_returns) {
   EXPECT_EQ(bare(joint("graph @main(%x: input f32[3] grad, %w: input f32[3]) {\n"
                        "  %y = mul(%x, %w)\n"

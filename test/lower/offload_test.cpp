@@ -71,6 +71,14 @@ TEST(Offload, copies_run_beside_calls_that_do_not_touch_what_they_copy) {
     for (size_t i = c.begin + 1; i < c.end; ++i)
       each_touched(p.thunks[i], [&](size_t s) { EXPECT_NE(s, c.storage) << "thunk " << i; });
   }
+  // Each way one after the other: the one that is needed first goes first.
+  size_t last_end = 0;
+  for (size_t i = 0; i < p.thunks.size(); ++i)
+    if (const auto* call = std::get_if<TransferCall>(&p.thunks[i].work);
+        call != nullptr && call->step == Step::begin_in) {
+      EXPECT_GT(copies.at(call->number).end, last_end);
+      last_end = copies.at(call->number).end;
+    }
   // A copy in reads what the one out of the same value has written.
   for (const auto& [number, c] : copies) {
     if (!c.is_out) continue;

@@ -342,26 +342,26 @@ class FakeArena final : public ArenaMemory {
   }
 
   Status reserve_host(int64_t bytes) override {
-    if (bytes <= room_.bytes()) return {};
-    queue_.drain();
-    CLEAVE_TRY(room_, DeviceBlock::make(memory_, bytes, DeviceBlock::Kind::pinned));
+    if (bytes == 0 || (!rooms_.empty() && bytes <= rooms_.back().bytes())) return {};
+    CLEAVE_TRY(DeviceBlock room, DeviceBlock::make(memory_, bytes, DeviceBlock::Kind::pinned));
+    rooms_.push_back(std::move(room));
     return {};
   }
   // What a copy writes is lost when it begins, and read when it ends: no other call may rely on
   // either in between.
   void begin_copy(const ArenaCopy& copy) override {
-    queue_.add([this, copy] {
-      begun_[copy.number] = copy;
-      const auto [to, from] = ends_of(copy);
+    queue_.add([this, copy, there = rooms_.back().data() + copy.host_offset] {
+      const Begun& begun = begun_[copy.number] = {copy, there};
+      const auto [to, from] = ends_of(begun);
       for (int64_t i = 0; i < copy.bytes; ++i) to[i] = pattern(i);
     });
   }
   void end_copy(size_t number) override {
     queue_.add([this, number] {
       if (!begun_.contains(number)) return memory_->blame("a copy ends that hasn't begun");
-      const ArenaCopy copy = begun_.extract(number).mapped();
+      const Begun copy = begun_.extract(number).mapped();
       const auto [to, from] = ends_of(copy);
-      std::memcpy(to, from, static_cast<size_t>(copy.bytes));
+      std::memcpy(to, from, static_cast<size_t>(copy.asked.bytes));
     });
   }
   void copy_faults(size_t turn) override {
@@ -391,16 +391,20 @@ class FakeArena final : public ArenaMemory {
     size_t end = 0;
     std::optional<Queue::Failed> failed;
   };
-  std::pair<std::byte*, const std::byte*> ends_of(const ArenaCopy& copy) const {
-    std::byte *const here = memory_->at(copy.at, copy.bytes), *const there =
-                                                                  room_.data() + copy.host_offset;
-    return copy.is_out ? std::pair(there, here) : std::pair(here, there);
+  // A copy, with the address in the room that it was given when it was queued or noted.
+  struct Begun {
+    ArenaCopy asked;
+    std::byte* there = nullptr;
+  };
+  std::pair<std::byte*, const std::byte*> ends_of(const Begun& copy) const {
+    std::byte* const here = memory_->at(copy.asked.at, copy.asked.bytes);
+    return copy.asked.is_out ? std::pair(copy.there, here) : std::pair(here, copy.there);
   }
 
   const std::shared_ptr<FakeMemory> memory_;
   const DeviceBlock block_;
-  DeviceBlock room_;
-  std::map<size_t, ArenaCopy> begun_;
+  std::vector<DeviceBlock> rooms_;  // those before stay: a graph may be noted with them
+  std::map<size_t, Begun> begun_;
   mutable Queue queue_, copies_;
   Turn turns_[turns];
   Clock::time_point begin_;

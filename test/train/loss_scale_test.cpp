@@ -186,6 +186,22 @@ TEST(LossScale, grows_and_backs_off_by_the_rule) {
   }
 }
 
+// Below that its inverse would be inf, and with it all parameters.
+TEST(LossScale, backs_off_no_farther_than_f32_has_an_inverse) {
+  constexpr double smallest = std::numeric_limits<float>::min();
+  Session s(scaled_f32({.init_scale = 3 * smallest}));
+  const double rest[] = {1.5 * smallest, 1.5 * smallest, 1.5 * smallest};
+  for (const double scale : rest) {
+    s.run_with(inf);
+    EXPECT_EQ(state(s.step, "loss_scale"), scale);
+  }
+  s.run();
+  for (const auto& [name, v] : s.step.store().entries())
+    if (v.kind() == VariableKind::parameter)
+      for (int64_t k = 0; k < v.value().numel(); ++k)
+        EXPECT_TRUE(std::isfinite(v.value().number(k))) << name;
+}
+
 // Gradients of 1e-8 are 0 in f16, and there with a scale.
 TEST(LossScale, small_gradients_are_there_in_f16) {
   const auto bias_after = [](const TrainOptions& options) {
@@ -295,6 +311,20 @@ TEST(LossScale, a_checkpoint_resumes_to_the_bit) {
   load_checkpoint(path, resumed.step.store());
   EXPECT_EQ(resumed.step.steps(), 0);
   EXPECT_EQ(state(resumed.step, "loss_scale"), state(whole.step, "loss_scale"));
+  // And of one with a scale into a step without: it is skipped, but nothing else is.
+  save_checkpoint(path, whole.step.store());
+  load_checkpoint(path, plain.step.store());
+  EXPECT_EQ(plain.step.steps(), whole.step.steps());
+  EXPECT_TRUE(plain.net.parameter("head.weight")
+                  .value()
+                  .same_bits(whole.net.parameter("head.weight").value()));
+  Store more = whole.step.store();
+  more.add(Variable("optimizer.other", HostTensor(DType::f32, {}), VariableKind::state));
+  save_checkpoint(path, more);
+  EXPECT_NE(message([&] {
+              load_checkpoint(path, plain.step.store());
+            }).find("1 unexpected: optimizer.other"),
+            std::string::npos);
   std::filesystem::remove(path);
 }
 
@@ -353,8 +383,10 @@ TEST(LossScale, options_out_of_range_are_refused) {
   const auto told = [](const TrainOptions& options) {
     return message([&] { Session s(scaled_f32(options)); });
   };
-  EXPECT_NE(told({.init_scale = 0}).find("init_scale is 0, expected a positive number of f32"),
-            std::string::npos);
+  EXPECT_NE(
+      told({.init_scale = 0}).find("init_scale is 0, expected a number of f32, at least 1.18e-38"),
+      std::string::npos);
+  EXPECT_NE(told({.init_scale = 1e-44}).find("init_scale is 1e-44"), std::string::npos);
   EXPECT_NE(told({.init_scale = 1e39}).find("init_scale is 1e+39"), std::string::npos);
   EXPECT_NE(told({.init_scale = NAN}).find("init_scale is nan"), std::string::npos);
   EXPECT_NE(told({.growth_factor = 1}).find("growth_factor is 1, expected a number above 1"),

@@ -85,7 +85,7 @@ class Movable {
     const bool is_here = is_on_cpu(n);
     const bool is_tied = has_subgraph(node) || has(node.op->traits, Trait::effect) ||
                          has(node.op->traits, Trait::collective) || node.op->file.empty();
-    may_move_[n.v] = is_here && !is_tied && operands_move(node);
+    may_move_[n.v] = is_here && !is_tied && !is_placed(node) && operands_move(node);
     const OpView op = g_.view(n);
     for (size_t k = 0; k < node.inputs.size(); ++k) {
       const NodeId from = mover_of(node.inputs[k]);
@@ -95,6 +95,13 @@ class Movable {
       else if (is_here || is_tied || !(op.types()[k]->rank() == 0 || may_be_on_host(op, k)))
         stays_[set_of(from)] = true;
     }
+  }
+
+  // Whether it says itself where what it makes of a tensor lies.
+  static bool is_placed(const Node& node) {
+    const int device = node.op->schema.find("device");
+    return !node.inputs.empty() && device >= 0 &&
+           node.attrs.find(static_cast<uint16_t>(device)) != nullptr;
   }
 
   // Whether what it reads moves, or may meet what has moved.
@@ -139,8 +146,8 @@ bool has_dtypes_of(const Graph& g, const Graph& before) {
 }
 
 // Whether no rule refuses it there, and the graph is as it was but for devices.
-Result<bool> moved(Graph& g, const std::vector<NodeId>& constructors, Device device) {
-  const Graph before = g;
+Result<bool> moved(Graph& g, const Graph& before, const std::vector<NodeId>& constructors,
+                   Device device) {
   for (const NodeId n : constructors) {
     const Node& node = g.node(n);
     NodeSpec spec{
@@ -161,7 +168,7 @@ Result<PassCount> run(Graph& g, const OpRegistry&) {
   const std::vector<NodeId> constructors = Movable(g).constructors();
   if (constructors.empty()) return PassCount();
   Graph there = g;
-  CLEAVE_TRY(const bool fits, moved(there, constructors, *device));
+  CLEAVE_TRY(const bool fits, moved(there, g, constructors, *device));
   if (!fits) return PassCount();
   g = std::move(there);
   const auto count = std::ssize(constructors);
