@@ -1,5 +1,7 @@
 // Branches and loops of ONNX: written out where they are known at import, cond and while_loop else.
 // tests: control_rules.cpp subgraph.cpp
+#include <set>
+
 #include "ir/text.h"
 #include "test/import/onnx_run.h"
 
@@ -88,6 +90,28 @@ TEST(OnnxControl, RowsOfALoopOfUnknownLengthAreRefused) {
   EXPECT_EQ(m.failure().message,
             "model: 1 kinds of calls aren't covered\n"
             "  1 x Loop: rows of a loop whose number of iterations isn't known");
+}
+
+TEST(OnnxControl, EachIterationReadsTheSameWeights) {
+  OnnxFile body;
+  body.input("s", {2}).input("x", {2}).initializer("w", floats({2, 3}));
+  body.node("Constant", {}, {"k"}, {onnx_value(HostTensor(DType::f32, {20'000}))});
+  body.node("ReduceSum", {"k"}, {"zero"}, {onnx_int("keepdims", 0)});
+  body.node("Mul", {"s", "w"}, {"m"})
+      .node("Add", {"m", "x"}, {"a"})
+      .node("Add", {"a", "zero"}, {"t"});
+  body.output("t");
+  OnnxFile f;
+  f.input("x", {3, 2}).initializer("s0", floats({1, 1}));
+  f.node("Scan", {"s0", "x"}, {"s"},
+         {onnx_body("body", body.graph()), onnx_int("num_scan_inputs", 1)});
+  f.output("s");
+  const auto m = imported(f.bytes());
+  ASSERT_TRUE(m.ok()) << m.failure().message;
+  std::set<std::string> names;
+  for (const auto& [name, tensor] : m->weights) names.insert(name);
+  EXPECT_EQ(names, (std::set<std::string>{"k", "s0", "w"}));
+  EXPECT_EQ(numbers_of(f, {{"x", HostTensor(DType::f32, {3, 2})}}), (Numbers{8, 27}));
 }
 
 TEST(OnnxControl, AScanCarriesItsState) {

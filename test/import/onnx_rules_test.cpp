@@ -73,6 +73,29 @@ TEST(OnnxRules, SumsTakeTheirAxesFromAttributesOrOperands) {
   }
 }
 
+TEST(OnnxRules, ReductionsOverNoAxesStillMapTheirElements) {
+  const auto reduced = [](const char* op) {
+    OnnxFile f;
+    f.opset = 18;
+    f.input("x", {2}).node(op, {"x"}, {"y"}, {onnx_int("noop_with_empty_axes", 1)}).output("y");
+    return numbers_of(f, {{"x", floats({-4, 2})}});
+  };
+  EXPECT_EQ(reduced("ReduceSum"), (Numbers{-4, 2}));
+  EXPECT_EQ(reduced("ReduceL1"), (Numbers{4, 2}));
+  EXPECT_EQ(reduced("ReduceL2"), (Numbers{4, 2}));
+  EXPECT_EQ(reduced("ReduceSumSquare"), (Numbers{16, 4}));
+  EXPECT_EQ(reduced("ReduceLogSumExp"), (Numbers{-4, 2}));
+  EXPECT_NEAR(reduced("ReduceLogSum")[1], std::log(2), 1e-6);
+}
+
+TEST(OnnxRules, HardmaxOfNothing) {
+  OnnxFile f;
+  f.input("x", {2, 0}).node("Hardmax", {"x"}, {"y"}).output("y");
+  const OnnxResults r = results_of(f, {{"x", HostTensor(DType::f32, {2, 0})}});
+  ASSERT_EQ(r.failure, "");
+  EXPECT_EQ(r.tensors[0].shape(), (std::vector<int64_t>{2, 0}));
+}
+
 TEST(OnnxRules, SoftmaxBeforeOpset13IsOfAllDimsBehindTheAxis) {
   OnnxFile f;
   f.opset = 11;
@@ -163,6 +186,51 @@ TEST(OnnxRules, Einsum) {
             (Numbers{4, 10, 5, 11}));
 }
 
+TEST(OnnxRules, EinsumRepeatsSizesOfOne) {
+  OnnxFile f;
+  f.input("x", {2, 2, 2}).input("y", {1, 2});
+  f.node("Einsum", {"x", "y"}, {"z"}, {onnx_text("equation", "bij,bj->bi")}).output("z");
+  const HostTensor x = floats({1, 2, 3, 4, 5, 6, 7, 8}, {2, 2, 2});
+  EXPECT_EQ(numbers_of(f, {{"x", x}, {"y", floats({1, 10}, {1, 2})}}), (Numbers{21, 43, 65, 87}));
+  OnnxFile e;  // the ellipses of both, and a sum over a size of one
+  e.input("x", {1, 2, 1}).input("y", {2, 2, 1});
+  e.node("Einsum", {"x", "y"}, {"z"}, {onnx_text("equation", "...ij,...jk->...ik")}).output("z");
+  EXPECT_EQ(
+      numbers_of(e, {{"x", floats({1, 10}, {1, 2, 1})}, {"y", floats({1, 2, 3, 4}, {2, 2, 1})}}),
+      (Numbers{3, 30, 7, 70}));
+}
+
+// Of [1, 2] by [1, 10, 100]: 1, 12, 120, 200 without pads and strides.
+Numbers transposed(const std::vector<OnnxMessage>& attributes, bool with_bias = false) {
+  OnnxFile f;
+  f.input("x", {1, 1, 2}).initializer("w", floats({1, 10, 100}, {1, 1, 3}));
+  OnnxNames inputs = {"x", "w"};
+  if (with_bias) {
+    f.initializer("b", floats({5}));
+    inputs.push_back("b");
+  }
+  f.node("ConvTranspose", inputs, {"y"}, attributes).output("y");
+  return numbers_of(f, {{"x", floats({1, 2}, {1, 1, 2})}});
+}
+
+TEST(OnnxRules, TheShapeOfATransposedConvolutionGivesItsPads) {
+  const OnnxMessage three = onnx_ints("output_shape", {3});
+  EXPECT_EQ(transposed({three}), (Numbers{12, 120, 200}));
+  EXPECT_EQ(transposed({three, onnx_text("auto_pad", "SAME_LOWER")}), (Numbers{12, 120, 200}));
+  EXPECT_EQ(transposed({three, onnx_text("auto_pad", "SAME_UPPER")}), (Numbers{1, 12, 120}));
+}
+
+TEST(OnnxRules, ATransposedConvolutionAddsItsBiasToWhatItPads) {
+  const auto padded = [](const std::vector<int64_t>& pads) {
+    return transposed(
+        {onnx_ints("strides", {2}), onnx_ints("output_padding", {1}), onnx_ints("pads", pads)},
+        true);
+  };
+  EXPECT_EQ(padded({0, 0}), (Numbers{6, 15, 107, 25, 205, 5}));
+  EXPECT_EQ(padded({0, 1}), (Numbers{6, 15, 107, 25, 205}));
+  EXPECT_EQ(padded({1, 0}), (Numbers{15, 107, 25, 205, 5}));
+}
+
 TEST(OnnxRules, ConvolutionWithUnevenPads) {
   OnnxFile f;
   f.input("x", {1, 1, 3}).initializer("w", floats({1, 10}, {1, 1, 2}));
@@ -197,12 +265,13 @@ TEST(OnnxRules, GridSampleBetweenElements) {
 TEST(OnnxRules, NormalizationOfBatches) {
   OnnxFile f;
   f.input("x", {2, 1, 1});
-  for (const char* name : {"scale", "bias", "mean"}) f.initializer(name, floats({2}));
+  f.initializer("scale", floats({2})).initializer("mean", floats({2}));
+  f.initializer("bias", floats({1}));
   f.initializer("var", floats({3}));
   f.node("BatchNormalization", {"x", "scale", "bias", "mean", "var"}, {"y"},
          {onnx_float("epsilon", 1)});
   f.output("y");
-  EXPECT_EQ(numbers_of(f, {{"x", floats({2, 4}, {2, 1, 1})}}), (Numbers{2, 4}));
+  EXPECT_EQ(numbers_of(f, {{"x", floats({2, 4}, {2, 1, 1})}}), (Numbers{1, 3}));
 }
 
 TEST(OnnxRules, QuantisedNumbersAndTheirProducts) {
@@ -236,14 +305,25 @@ TEST(OnnxRules, SmallFloatsRoundAndSaturate) {
 }
 
 TEST(OnnxRules, LstmOfOneStep) {
-  OnnxFile f;  // all weights 0: gates are 1/2, the cell half of the one before
-  f.input("x", {1, 1, 1}).initializer("w", HostTensor(DType::f32, {1, 4, 1}));
-  f.initializer("r", HostTensor(DType::f32, {1, 4, 1}))
-      .initializer("h", HostTensor(DType::f32, {1, 1, 1}));
-  f.initializer("c", floats({4}, {1, 1, 1}));
-  f.node("LSTM", {"x", "w", "r", "", "", "h", "c"}, {"", "", "y"}, {onnx_int("hidden_size", 1)});
-  f.output("y");
-  EXPECT_EQ(numbers_of(f, {{"x", floats({3}, {1, 1, 1})}}), (Numbers{2}));
+  // Weights are 0, so that gates are 1/2 but for the one that a bias opens: i, o, f, c. The cell is
+  // f c + i tanh(g), and c was 4; its bias is the second one of each gate.
+  const auto step = [](size_t open, const char* result) {
+    OnnxFile f;
+    std::vector<float> bias(8, 0);
+    bias[4 + open] = 100;
+    f.input("x", {1, 1, 1}).initializer("w", HostTensor(DType::f32, {1, 4, 1}));
+    f.initializer("r", HostTensor(DType::f32, {1, 4, 1})).initializer("b", floats(bias, {1, 8}));
+    f.initializer("h", HostTensor(DType::f32, {1, 1, 1})).initializer("c", floats({4}, {1, 1, 1}));
+    f.node("LSTM", {"x", "w", "r", "b", "", "h", "c"}, {"", "y_h", "y_c"},
+           {onnx_int("hidden_size", 1)});
+    f.output(result);
+    return numbers_of(f, {{"x", floats({3}, {1, 1, 1})}}).at(0);
+  };
+  EXPECT_EQ(step(0, "y_c"), 2);  // i, of tanh(0)
+  EXPECT_EQ(step(2, "y_c"), 4);
+  EXPECT_EQ(step(3, "y_c"), 2.5);
+  EXPECT_NEAR(step(1, "y_h"), std::tanh(2), 1e-6);
+  EXPECT_NEAR(step(0, "y_h"), std::tanh(2) / 2, 1e-6);
 }
 
 TEST(OnnxRules, LossIgnoresAClass) {

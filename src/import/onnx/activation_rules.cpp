@@ -1,4 +1,6 @@
 // Activations: functions of one variable with few parameters.
+#include <algorithm>
+
 #include "import/onnx/rules.h"
 
 namespace cleave::onnx {
@@ -58,14 +60,14 @@ Status thresholded_relu(Call& c) {
   return give(c, c.where(c.op("gt", {x, c.real("alpha", 1)}), x, 0.0));
 }
 
+// Of integers by way of f64, cut off at last.
 Status shrink(Call& c) {
-  const V x = c.in(0);
+  const Element e = c.element(0), wide = is_float(e) ? e : Element::f64;
+  const V x = c.cast(c.in(0), e, wide);
   const double lambda = c.real("lambd", 0.5), bias = c.real("bias");
-  const bool floats = is_float(c.element(0));
-  const AttrValue zero = floats ? AttrValue(0.0) : AttrValue(0);
-  const AttrValue by = floats ? AttrValue(bias) : AttrValue(static_cast<int64_t>(bias));
-  const V above = c.where(c.op("gt", {x, lambda}), c.sub(x, by), zero);
-  return give(c, c.convert(c.where(c.op("lt", {x, -lambda}), c.add(x, by), above), c.dtype(0)));
+  const V above = c.where(c.op("gt", {x, lambda}), c.sub(x, bias), 0.0);
+  const V y = c.where(c.op("lt", {x, -lambda}), c.add(x, bias), above);
+  return give(c, c.cast(y, wide, e));
 }
 
 Status swish(Call& c) {
@@ -101,6 +103,7 @@ Status hardmax(Call& c) {
   CLEAVE_TRY(int64_t axis, c.axis(c.integer("axis", c.version() < 13 ? 1 : -1), rank));
   const Shape s = c.shape(0);
   V x = c.in(0);
+  if (std::ranges::find(s, Dim(0)) != s.end()) return give(c, x);
   if (c.version() < 13) {
     const size_t at = static_cast<size_t>(axis);
     x = c.view(x, {product_of(s, 0, at), product_of(s, at, s.size())});

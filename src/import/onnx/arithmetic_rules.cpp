@@ -4,10 +4,10 @@
 namespace cleave::onnx {
 namespace {
 
-// f(x) under cleave's name.
+// f(x) under cleave's name, of integers cut off.
 template <const char* const* name>
 Status unary(Call& c) {
-  c.give(0, c.op(*name, {c.in(0)}), c.element(0));
+  c.give(0, c.convert(c.op(*name, {c.in(0)}), c.dtype(0)), c.element(0));
   return {};
 }
 #define CLEAVE_ONNX_UNARY(Onnx, own)       \

@@ -204,7 +204,7 @@ V Call::cat(Values xs, int64_t dim) {
 V Call::full(Shape shape, double value, DType t) {
   AttrValue number = value;
   if (t == DType::boolean) number = value != 0;
-  if (is_integer(t)) number = static_cast<int64_t>(value);
+  if (is_integer(t)) number = truncate_to(DType::i64, value);
   return op("full", {}, {{"size", std::move(shape)}, {"fill_value", number}, {"dtype", t}});
 }
 V Call::tensor(const std::string& name, HostTensor t) {

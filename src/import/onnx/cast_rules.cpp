@@ -126,20 +126,7 @@ Result<Element> element_attribute(const Call& c, const char* name) {
   return static_cast<Element>(to);
 }
 
-Status cast(Call& c) {
-  CLEAVE_TRY(const Element to, element_attribute(c, "to"));
-  const bool saturate = c.integer("saturate", 1) != 0;
-  if (to == Element::f8e8m0) {
-    const V x = c.in(0);
-    c.give(0, rounded_to_power(c, x, saturate, c.text("round_mode", "up")), to);
-  } else {
-    c.give(0, c.cast(c.in(0), c.element(0), to, saturate), to);
-  }
-  return {};
-}
-
-Status cast_like(Call& c) {
-  const Element to = c.element(1);
+Status cast_to(Call& c, Element to) {
   const bool saturate = c.integer("saturate", 1) != 0;
   if (to == Element::f8e8m0)
     c.give(0, rounded_to_power(c, c.in(0), saturate, c.text("round_mode", "up")), to);
@@ -147,6 +134,12 @@ Status cast_like(Call& c) {
     c.give(0, c.cast(c.in(0), c.element(0), to, saturate), to);
   return {};
 }
+
+Status cast(Call& c) {
+  CLEAVE_TRY(const Element to, element_attribute(c, "to"));
+  return cast_to(c, to);
+}
+Status cast_like(Call& c) { return cast_to(c, c.element(1)); }
 
 // Of integers alone: the bits of floats aren't looked at.
 Status bit_cast(Call& c) {

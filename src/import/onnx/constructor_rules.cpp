@@ -8,15 +8,15 @@ namespace cleave::onnx {
 namespace {
 
 Status constant(Call& c) {
+  const std::string own_name = c.node().outputs.empty() ? "constant" : c.node().outputs[0];
   const auto give = [&](HostTensor t, Element e) {
-    Value v = c.importer().constant(c.node().outputs.empty() ? "constant" : c.node().outputs[0],
-                                    std::move(t));
+    Value v = c.importer().constant(own_name, std::move(t));
     v.element = e;
     c.give(0, std::move(v));
   };
   if (const Attribute* a = c.attribute("value"); a && a->tensor) {
-    CLEAVE_TRY(HostTensor t, read_elements(*a->tensor, c.importer().folder()));
-    give(std::move(t), a->tensor->element);
+    CLEAVE_TRY(Value v, c.importer().constant(own_name, *a->tensor));
+    c.give(0, std::move(v));
   } else if (c.given("value_int")) {
     give(HostTensor::from<int64_t>({c.integer("value_int")}, {}), Element::i64);
   } else if (c.given("value_ints")) {
@@ -47,6 +47,14 @@ Status constant_of_shape(Call& c) {
   return {};
 }
 
+// first, first + by, ..., below limit (above it where by < 0); by isn't 0.
+uint64_t count_steps(int64_t first, int64_t limit, int64_t by) {
+  const uint64_t from = static_cast<uint64_t>(first), to = static_cast<uint64_t>(limit),
+                 step = static_cast<uint64_t>(by);
+  if (by > 0) return limit > first ? (to - from - 1) / step + 1 : 0;
+  return limit < first ? (from - to - 1) / (0 - step) + 1 : 0;
+}
+
 Status range(Call& c) {
   const DType t = c.dtype(0);
   const auto start = c.known_dims(0), end = c.known_dims(1), step = c.known_dims(2);
@@ -54,7 +62,9 @@ Status range(Call& c) {
       step->size() == 1 && !((*end)[0].is_const() && (*start)[0].is_const())) {
     if (!((*step)[0] == Dim(1)))
       return unsupported("a step other than 1 of sizes that aren't numbers");
-    const V at = c.op("arange", {}, {{"end", (*end)[0] - (*start)[0]}, {"dtype", t}});
+    Dim count = (*end)[0] - (*start)[0];
+    if (c.importer().graph().env().range_of(count).lo < 0) count = Dim::max(count, Dim(0));
+    const V at = c.op("arange", {}, {{"end", count}, {"dtype", t}});
     c.give(0, c.add(at, AttrValue((*start)[0])), c.element(0));
     return {};
   }
@@ -63,9 +73,14 @@ Status range(Call& c) {
   CLEAVE_TRY(const Array delta, c.constant(2, "delta"));
   if (first.numel() != 1 || limit.numel() != 1 || delta.numel() != 1)
     return user_error("start, limit and delta have one number each");
+  if (first.floating() != limit.floating() || first.floating() != delta.floating())
+    return user_error("start, limit and delta are of different types");
   const double by = delta.number(0);
-  const double count = std::ceil((limit.number(0) - first.number(0)) / by);
-  if (!(by != 0) || !(count < 1e12)) return user_error("a range of {} elements", count);
+  if (by == 0) return user_error("the delta is 0");
+  const double count = is_integer(t)
+                           ? static_cast<double>(count_steps(first.i[0], limit.i[0], delta.i[0]))
+                           : std::ceil((limit.number(0) - first.number(0)) / by);
+  if (!(count < 1e12)) return user_error("a range of {} elements", count);
   const int64_t n = count > 0 ? static_cast<int64_t>(count) : 0;
   const V at = c.op("arange", {}, {{"end", n}, {"dtype", DType::i64}});
   if (is_integer(t)) {

@@ -14,15 +14,16 @@ Result<V> convolved(Call& c, V x, V w, V bias) {
     if (!weight[d].is_const()) return unsupported("a kernel whose sizes aren't numbers");
     kernel.push_back(weight[d].value());
   }
-  CLEAVE_TRY(Windows windows, windows_of(c, kernel, c.shape(x)));
+  CLEAVE_TRY(const Windows windows, windows_of(c, kernel, c.shape(x)));
   if (windows.dims() > 3) return unsupported("{} spatial dims", windows.dims());
-  if (!windows.symmetric()) x = with_borders(c, x, windows, 0);
+  if (!windows.symmetric()) x = with_borders(c, x, windows, 0.0);
+  const Ints none(windows.dims(), 0);
   return c.op("convolution", {x, w, bias},
               {{"stride", windows.stride},
-               {"padding", windows.before},
+               {"padding", windows.symmetric() ? windows.before : none},
                {"dilation", windows.dilation},
                {"transposed", false},
-               {"output_padding", Ints(windows.dims(), 0)},
+               {"output_padding", none},
                {"groups", c.integer("group", 1)}});
 }
 
@@ -61,12 +62,11 @@ Status conv_transpose(Call& c) {
           !wanted.empty() ? wanted[wanted.size() - count + d] : s[d + 2].value() * stride[d];
       const int64_t total = std::max(int64_t{0}, full - to);
       if (to > full) extra[d] += to - full;
-      const bool lower = automatic == "SAME_LOWER";
-      pads[d] = automatic == "SAME_UPPER" ? total / 2 : lower ? total - total / 2 : total / 2;
+      pads[d] = automatic == "SAME_UPPER" ? total / 2 : total - total / 2;
       pads[d + count] = total - pads[d];
     }
   }
-  // All of it without pads, with extra rows behind; then cut.
+  // Uneven pads: all of it without pads, with extra rows behind; then cut, and the bias added.
   Ints padding(count, 0), behind(count, 0);
   bool even = true;
   for (size_t d = 0; d < count; ++d)
@@ -76,7 +76,7 @@ Status conv_transpose(Call& c) {
     padding.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(count));
     behind = extra;
   }
-  V y = c.op("convolution", {x, c.in(1), c.in(2)},
+  V y = c.op("convolution", {x, c.in(1), even ? c.in(2) : V::none()},
              {{"stride", stride},
               {"padding", padding},
               {"dilation", dilation},
@@ -89,9 +89,12 @@ Status conv_transpose(Call& c) {
       edges.push_back(-pads[d]);
       edges.push_back(extra[d] - pads[d + count]);
     }
-    if (c.has(2) && std::ranges::any_of(extra, [](int64_t e) { return e != 0; }))
-      return unsupported("a bias with uneven pads and output_padding");
     y = c.op("constant_pad_nd", {y}, {{"pad", edges}});
+    if (c.has(2)) {
+      Shape line(count + 1, Dim(1));
+      line[0] = c.shape(y)[1];
+      y = c.add(y, c.view(c.in(2), line));
+    }
   }
   c.give(0, y, c.element(0));
   return {};

@@ -43,6 +43,16 @@ Value Importer::constant(const std::string& name, HostTensor t) {
   return value_of(shared);
 }
 
+Result<Value> Importer::constant(const std::string& name, const TensorProto& t) {
+  Value& v = tensors_[&t];
+  if (!v.present()) {
+    CLEAVE_TRY(HostTensor elements, read_elements(t, folder_));
+    v = constant(name, std::move(elements));
+    v.element = t.element;
+  }
+  return v;
+}
+
 Value Importer::sizes(std::vector<Dim> dims, bool scalar) {
   if (std::ranges::all_of(dims, &Dim::is_const)) {
     std::vector<int64_t> numbers;
@@ -161,8 +171,7 @@ ValueId Importer::resolve(const Value& v, Builder& b) {
         return id;
       }
     }
-    if (std::ranges::find(weights_, v.weight) == weights_.end() && !v.weight->id.valid())
-      weights_.push_back(v.weight);
+    if (!v.weight->id.valid()) weights_.push_back(v.weight);
     Result<ValueId> id = placeholder(*v.weight);
     if (!id.ok()) {
       b.fail(std::move(id).failure());

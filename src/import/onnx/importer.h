@@ -62,6 +62,8 @@ class Importer {
   void set_known(ValueId id, Array a);
   // One weight for all constants of the same elements: a loop that is written out repeats its own.
   Value constant(const std::string& name, HostTensor t);
+  // The same of a tensor in the file, which is read once.
+  Result<Value> constant(const std::string& name, const TensorProto& t);
   Value sizes(std::vector<Dim> dims, bool scalar);
   Value made(ValueId id, Element e) const;
   // The random state's placeholder, and a new stream.
@@ -86,7 +88,10 @@ class Importer {
   Status add_inputs(const GraphProto& g);
   Result<Value> input(const ValueInfo& info);
   Result<Value> tensor_input(const std::string& name, const TypeProto& type);
+  // The symint of a size: one for each name, a new one for those without.
+  Result<Dim> open_size(const std::string& param, const std::string& otherwise);
   Status add_initializers(const GraphProto& g);
+  Result<Value> initializer(const TensorProto& t);
   Status run_nodes(const std::vector<NodeProto>& nodes, const Context& context);
   Status run_node(const NodeProto& node, const Context& context);
   Status call_function(const FunctionProto& f, const NodeProto& node, const Context& context);
@@ -104,6 +109,8 @@ class Importer {
   std::vector<std::vector<Scope>> scopes_;  // a stack of scopes for each function that is open
   std::vector<std::shared_ptr<Weight>> weights_;
   std::map<std::string, std::shared_ptr<Weight>> constants_;  // by type and elements
+  std::map<const TensorProto*, Value> tensors_;  // of graphs that are written more than once
+  std::map<std::string, Dim> open_sizes_;        // by the names of sizes in the file
   Refusals refusals_;
   std::set<std::string> wanted_;
   std::map<std::string, std::string> input_names_;  // by placeholder, the model's name

@@ -1,8 +1,27 @@
 // What a program takes and gives: the model's inputs, initializers and outputs.
+#include <algorithm>
+
 #include "import/onnx/importer.h"
 #include "import/onnx/names.h"
 
 namespace cleave::onnx {
+
+Result<Dim> Importer::open_size(const std::string& param, const std::string& otherwise) {
+  if (const auto found = open_sizes_.find(param); !param.empty() && found != open_sizes_.end())
+    return found->second;
+  Graph& g = *frames_[0].graph;
+  std::string symbol = symbol_name(param.empty() ? otherwise : param);
+  const auto names_an_input = [&](const ValueInfo& info) {  // which keeps its name
+    return plain_name(info.name) == symbol;
+  };
+  while (std::ranges::any_of(model_.graph->inputs, names_an_input) || g.find(symbol).valid())
+    symbol += '_';
+  CLEAVE_TRY(
+      [[maybe_unused]] const ValueId id,
+      g.add_placeholder(Role::symint, symbol, Type(), false, SymInfo{{1, int64_t{1} << 40}, {}}));
+  if (!param.empty()) open_sizes_.emplace(param, Dim::symbol(symbol));
+  return Dim::symbol(symbol);
+}
 
 Result<Value> Importer::tensor_input(const std::string& name, const TypeProto& type) {
   Graph& g = *frames_[0].graph;
@@ -33,16 +52,7 @@ Result<Value> Importer::tensor_input(const std::string& name, const TypeProto& t
         shape.emplace_back(*dim.value);
         continue;
       }
-      const std::string symbol =
-          symbol_name(dim.param.empty() ? fmt::format("{}_dim{}", name, d) : dim.param);
-      if (!g.find(symbol).valid())
-        CLEAVE_CHECK([&]() -> Status {
-          CLEAVE_TRY([[maybe_unused]] const ValueId id,
-                     g.add_placeholder(Role::symint, symbol, Type(), false,
-                                       SymInfo{{1, int64_t{1} << 40}, {}}));
-          return {};
-        }());
-      shape.push_back(Dim::symbol(symbol));
+      CLEAVE_TRY(shape.emplace_back(), open_size(dim.param, fmt::format("{}_dim{}", name, d)));
     }
   }
   const std::string own = placeholder_name(name);
@@ -99,23 +109,29 @@ Status Importer::add_inputs(const GraphProto& g) {
 Status Importer::add_initializers(const GraphProto& g) {
   if (g.sparse_initializers > 0) refuse("initializer", "a sparse tensor");
   for (const TensorProto& t : g.initializers) {
-    Result<HostTensor> elements = read_elements(t, folder_);
-    if (!elements.ok()) {
-      if (elements.failure().kind != ErrorKind::unsupported)
-        return std::move(elements).failure().within(fmt::format("initializer \"{}\"", t.name));
-      refuse("initializer", elements.failure().message);
-      Value v;
-      v.kind = Value::Kind::refused;
-      CLEAVE_CHECK(define(t.name, std::move(v)));
-      continue;
-    }
-    Value v = value_of(std::make_shared<Weight>(Weight{t.name, *std::move(elements)}));
-    v.element = t.element;
-    v.weight->trained = frames_.size() == 1 && is_float(t.element) && !is_small_float(t.element) &&
-                        v.weight->tensor.rank() > 0;
+    CLEAVE_TRY(Value v, initializer(t));
     CLEAVE_CHECK(define(t.name, std::move(v)));
   }
   return {};
+}
+
+// One weight, however often its graph is written: a loop's body has the same in each iteration.
+Result<Value> Importer::initializer(const TensorProto& t) {
+  Value& v = tensors_[&t];
+  if (v.present()) return v;
+  Result<HostTensor> elements = read_elements(t, folder_);
+  if (!elements.ok()) {
+    if (elements.failure().kind != ErrorKind::unsupported)
+      return std::move(elements).failure().within(fmt::format("initializer \"{}\"", t.name));
+    refuse("initializer", elements.failure().message);
+    v.kind = Value::Kind::refused;
+    return v;
+  }
+  v = value_of(std::make_shared<Weight>(Weight{t.name, *std::move(elements)}));
+  v.element = t.element;
+  v.weight->trained = frames_.size() == 1 && is_float(t.element) && !is_small_float(t.element) &&
+                      v.weight->tensor.rank() > 0;
+  return v;
 }
 
 Status Importer::add_results(const GraphProto& g) {

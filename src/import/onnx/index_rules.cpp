@@ -6,12 +6,6 @@
 namespace cleave::onnx {
 namespace {
 
-// Indices below 0 count from the end.
-V from_start(Call& c, V index, const Dim& n) {
-  index = c.convert(index, DType::i64);
-  return c.where(c.op("lt", {index, 0}), c.add(index, AttrValue(n)), index);
-}
-
 Status gather(Call& c) {
   const int64_t rank = c.rank(0);
   CLEAVE_TRY(const int64_t axis, c.axis(c.integer("axis"), rank));
@@ -150,7 +144,8 @@ Status pad(Call& c) {
     const double number = known ? known->number(0) : c.version() < 11 ? c.real("value") : 0;
     AttrValue by = number;
     if (c.dtype(0) == DType::boolean) by = number != 0;
-    if (is_integer(c.dtype(0))) by = static_cast<int64_t>(number);
+    if (is_integer(c.dtype(0)))
+      by = known && !known->floating() ? known->i[0] : truncate_to(DType::i64, number);
     c.give(0, c.op("constant_pad_nd", {x}, {{"pad", own}, {"value", by}}), c.element(0));
     return {};
   }

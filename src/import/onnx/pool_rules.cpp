@@ -18,102 +18,73 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int64_t most_offsets = 4096;
 
-double lowest(DType t) {
-  switch (t) {
-    case DType::i8: return -128;
-    case DType::u8: return 0;
-    default: return -infinity;
+// Windows over an operand of these spatial sizes.
+struct Covered {
+  Windows windows;  // their borders hold all of them, so that each has as many elements
+  Ints sizes, results;
+  int64_t offsets = 1;  // of a kernel
+};
+
+Result<Covered> covered(const Windows& asked, const Shape& operand) {
+  CLEAVE_TRY(const Ints sizes, spatial_sizes(operand));
+  Covered out{asked, sizes, {}};
+  Windows& w = out.windows;
+  for (size_t d = 0; d < w.dims(); ++d) {
+    const int64_t n = asked.results(d, sizes[d]);
+    const int64_t reach = (n - 1) * w.stride[d] + w.extent(d);
+    out.results.push_back(n);
+    w.after[d] = std::max(w.after[d], reach - sizes[d] - w.before[d]);
+    out.offsets *= std::min(w.kernel[d], most_offsets + 1);
+    if (out.offsets > most_offsets)
+      return unsupported("windows of more than {} elements", most_offsets);
   }
+  return out;
 }
 
-// Borders that hold all windows, so that each has as many elements.
-void cover_windows(Windows& w, const Ints& sizes) {
-  for (size_t d = 0; d < w.dims(); ++d) {
-    const int64_t n = w.results(d, sizes[d + 2]);
-    const int64_t reach = (n - 1) * w.stride[d] + w.extent(d);
-    w.after[d] = std::max(w.after[d], reach - sizes[d + 2] - w.before[d]);
+// Of each window of x, which has its borders, the element at an offset of the kernel.
+V element_at(Call& c, V x, const Covered& over, int64_t offset) {
+  const Windows& w = over.windows;
+  for (size_t d = w.dims(); d-- > 0;) {
+    const int64_t at = offset % w.kernel[d] * w.dilation[d];
+    offset /= w.kernel[d];
+    const int64_t reach = (over.results[d] - 1) * w.stride[d] + 1;  // below 1 for no results
+    x = c.slice(x, static_cast<int64_t>(d) + 2, at, at + std::max(int64_t{0}, reach), w.stride[d]);
   }
+  return x;
 }
 
 // f over the elements of each window of x, which has its borders.
 using Fold = V (*)(Call&, V, V);
-Result<V> folded(Call& c, V x, const Windows& w, const Ints& results, Fold f) {
-  int64_t offsets = 1;
-  for (const int64_t k : w.kernel) {
-    offsets *= std::min(k, most_offsets + 1);
-    if (offsets > most_offsets)
-      return unsupported("windows of more than {} elements", most_offsets);
-  }
-  V all = V::none();
-  for (int64_t offset = 0; offset < offsets && c.status().ok(); ++offset) {
-    V part = x;
-    int64_t rest = offset;
-    for (size_t d = w.dims(); d-- > 0;) {
-      const int64_t at = rest % w.kernel[d] * w.dilation[d];
-      rest /= w.kernel[d];
-      part = c.slice(part, static_cast<int64_t>(d) + 2, at, at + (results[d] - 1) * w.stride[d] + 1,
-                     w.stride[d]);
-    }
-    all = all.valid() ? f(c, all, part) : part;
-  }
+V folded(Call& c, V x, const Covered& over, Fold f) {
+  V all = element_at(c, x, over, 0);
+  for (int64_t offset = 1; offset < over.offsets && c.status().ok(); ++offset)
+    all = f(c, all, element_at(c, x, over, offset));
   return all;
-}
-
-Ints results_of(const Windows& w, const Ints& sizes) {
-  Ints out;
-  for (size_t d = 0; d < w.dims(); ++d) out.push_back(w.results(d, sizes[d + 2]));
-  return out;
 }
 
 V larger(Call& c, V a, V b) { return c.op("maximum", {a, b}); }
 V plus(Call& c, V a, V b) { return c.add(a, b); }
 
 // Of each window the largest element, and its place in the operand.
-Result<V> places_of_largest(Call& c, const Windows& w, const Ints& sizes, const Ints& results,
-                            V padded) {
+V places_of_largest(Call& c, const Covered& over, V padded) {
   // The elements' own numbers, -1 in the borders; in column-major order where that is asked for.
-  int64_t plane = 1;
-  for (size_t d = 2; d < sizes.size(); ++d) plane *= sizes[d];
+  // Each plane counts on.
+  const Shape s = c.shape(0);
   const bool columns = c.integer("storage_order") != 0;
-  Shape grid(sizes.size(), Dim(1)), all(sizes.begin(), sizes.end());
-  V number = c.full(grid, 0, DType::i64);
-  int64_t step = 1;
-  for (size_t k = 2; k < sizes.size(); ++k) {
-    const size_t d = columns ? k : sizes.size() + 1 - k;
-    Shape line(sizes.size(), Dim(1));
-    line[d] = sizes[d];
-    const V at = c.view(c.op("arange", {}, {{"end", sizes[d]}}), line);
+  V number = c.full(Shape(s.size(), Dim(1)), 0, DType::i64);
+  Dim step = 1;
+  for (size_t k = s.size(); k-- > 0;) {
+    const size_t d = columns && k >= 2 ? s.size() + 1 - k : k;
+    Shape line(s.size(), Dim(1));
+    line[d] = s[d];
+    const V at = c.view(c.op("arange", {}, {{"end", s[d]}}), line);
     number = c.add(number, c.mul(at, AttrValue(step)));
-    step *= sizes[d];
+    step = step * s[d];
   }
-  for (size_t d = 0; d < 2; ++d) {  // each plane counts on
-    Shape line(sizes.size(), Dim(1));
-    line[d] = sizes[d];
-    const int64_t by = d == 0 ? sizes[1] * plane : plane;
-    number =
-        c.add(number, c.mul(c.view(c.op("arange", {}, {{"end", sizes[d]}}), line), AttrValue(by)));
-  }
-  Windows borders = w;
-  number = with_borders(c, c.expand(number, all), borders, -1);
-  V best = V::none(), where = V::none();
-  int64_t offsets = 1;
-  for (const int64_t k : w.kernel) offsets *= k;
-  for (int64_t offset = 0; offset < offsets && c.status().ok(); ++offset) {
-    V x = padded, place = number;
-    int64_t rest = offset;
-    for (size_t d = w.dims(); d-- > 0;) {
-      const int64_t at = rest % w.kernel[d] * w.dilation[d];
-      rest /= w.kernel[d];
-      const int64_t dim = static_cast<int64_t>(d) + 2,
-                    end = at + (results[d] - 1) * w.stride[d] + 1;
-      x = c.slice(x, dim, at, end, w.stride[d]);
-      place = c.slice(place, dim, at, end, w.stride[d]);
-    }
-    if (!best.valid()) {
-      best = x;
-      where = place;
-      continue;
-    }
+  number = with_borders(c, c.expand(number, s), over.windows, int64_t{-1});
+  V best = element_at(c, padded, over, 0), where = element_at(c, number, over, 0);
+  for (int64_t offset = 1; offset < over.offsets && c.status().ok(); ++offset) {
+    const V x = element_at(c, padded, over, offset), place = element_at(c, number, over, offset);
     const V more = c.op("logical_or", {c.op("gt", {x, best}), c.op("lt", {where, 0})});
     best = c.where(more, x, best);
     where = c.where(more, place, where);
@@ -122,9 +93,8 @@ Result<V> places_of_largest(Call& c, const Windows& w, const Ints& sizes, const 
 }
 
 Status max_pool(Call& c) {
-  CLEAVE_TRY(Windows w, windows_of(c, c.list("kernel_shape"), c.shape(0)));
-  const Shape s = c.shape(0);
-  V x = c.in(0);
+  CLEAVE_TRY(const Windows w, windows_of(c, c.list("kernel_shape"), c.shape(0)));
+  const V x = c.in(0);
   const bool floats = is_floating(c.dtype(0));
   bool plain = floats && w.symmetric() && w.dims() == 2 && !c.wants(1);
   for (size_t d = 0; d < w.dims(); ++d) plain = plain && 2 * w.before[d] <= w.kernel[d];
@@ -138,28 +108,21 @@ Status max_pool(Call& c) {
     if (!y.empty()) c.give(0, y[0], c.element(0));
     return {};
   }
-  CLEAVE_TRY(const Ints sizes, c.sizes(0));
-  const Ints results = results_of(w, sizes);
-  cover_windows(w, sizes);
-  Windows borders = w;
-  const V padded = with_borders(c, x, borders, lowest(c.dtype(0)));
-  CLEAVE_TRY(const V y, folded(c, padded, w, results, larger));
-  c.give(0, y, c.element(0));
-  if (c.wants(1)) {
-    CLEAVE_TRY(const V places, places_of_largest(c, w, sizes, results, padded));
-    c.give(1, places);
-  }
+  CLEAVE_TRY(const Covered over, covered(w, c.shape(0)));
+  const V padded = with_borders(c, x, over.windows, nearest_in(c.element(0), -infinity));
+  c.give(0, folded(c, padded, over, larger), c.element(0));
+  if (c.wants(1)) c.give(1, places_of_largest(c, over, padded));
   return {};
 }
 
 // Sums over windows by the number of elements in each: all of them, or those of the operand.
 Status average_pool(Call& c) {
-  CLEAVE_TRY(Windows w, windows_of(c, c.list("kernel_shape"), c.shape(0)));
+  CLEAVE_TRY(const Windows w, windows_of(c, c.list("kernel_shape"), c.shape(0)));
   const bool with_pads = c.integer("count_include_pad") != 0;
   bool plain = w.symmetric() && w.dims() <= 3 && !w.ceil;
   for (size_t d = 0; d < w.dims(); ++d)
     plain = plain && w.dilation[d] == 1 && 2 * w.before[d] <= w.kernel[d];
-  V x = c.in(0);
+  const V x = c.in(0);
   if (plain) {
     const V y = c.op(fmt::format("avg_pool{}d", w.dims()), {x},
                      {{"kernel_size", w.kernel},
@@ -169,41 +132,31 @@ Status average_pool(Call& c) {
     c.give(0, y, c.element(0));
     return {};
   }
-  CLEAVE_TRY(const Ints sizes, c.sizes(0));
-  const Ints results = results_of(w, sizes);
-  Windows asked = w;
-  cover_windows(w, sizes);
+  CLEAVE_TRY(const Covered over, covered(w, c.shape(0)));
   // Elements that count, as numbers: those of the operand, and of the pads that were asked for.
-  V one = c.full(Shape(sizes.begin(), sizes.end()), 1, c.dtype(0));
+  Shape plane = {1, 1};
+  plane.insert(plane.end(), over.sizes.begin(), over.sizes.end());
+  V one = c.full(plane, 1, c.dtype(0));
+  Windows borders = over.windows;
   if (with_pads) {
-    one = with_borders(c, one, asked, 1);
-    Windows rest = w;
-    CLEAVE_TRY(const Windows given, windows_of(c, c.list("kernel_shape"), c.shape(0)));
+    one = with_borders(c, one, w, 1.0);
     for (size_t d = 0; d < w.dims(); ++d) {
-      rest.before[d] = 0;
-      rest.after[d] = w.after[d] - given.after[d];
+      borders.before[d] = 0;
+      borders.after[d] -= w.after[d];
     }
-    one = with_borders(c, one, rest, 0);
-  } else {
-    Windows borders = w;
-    one = with_borders(c, one, borders, 0);
   }
-  Windows borders = w;
-  const V padded = with_borders(c, x, borders, 0);
-  CLEAVE_TRY(const V sum, folded(c, padded, w, results, plus));
-  CLEAVE_TRY(const V count, folded(c, one, w, results, plus));
-  c.give(0, c.div(sum, count), c.element(0));
+  one = with_borders(c, one, borders, 0.0);
+  const V sum = folded(c, with_borders(c, x, over.windows, 0.0), over, plus);
+  c.give(0, c.div(sum, folded(c, one, over, plus)), c.element(0));
   return {};
 }
 
 Status lp_pool(Call& c) {
-  CLEAVE_TRY(Windows w, windows_of(c, c.list("kernel_shape"), c.shape(0)));
+  CLEAVE_TRY(const Windows w, windows_of(c, c.list("kernel_shape"), c.shape(0)));
   const double p = static_cast<double>(c.integer("p", 2));
-  CLEAVE_TRY(const Ints sizes, c.sizes(0));
-  const Ints results = results_of(w, sizes);
-  cover_windows(w, sizes);
+  CLEAVE_TRY(const Covered over, covered(w, c.shape(0)));
   const V powers = c.op("pow", {c.op("abs", {c.in(0)}), p});
-  CLEAVE_TRY(const V sum, folded(c, with_borders(c, powers, w, 0), w, results, plus));
+  const V sum = folded(c, with_borders(c, powers, over.windows, 0.0), over, plus);
   c.give(0, c.op("pow", {sum, 1 / p}), c.element(0));
   return {};
 }

@@ -176,7 +176,26 @@ V ordered(Call& c, const Term& t, const std::vector<int>& labels) {
   return c.permute(t.v, perm);
 }
 
+// Drops the dims of 1 that broadcast to another size of the other one's.
+void drop_broadcast(Call& c, Term& t, const Term& other) {
+  const Shape own = c.shape(t.v), others = c.shape(other.v);
+  Ints gone;
+  std::vector<int> kept;
+  for (size_t k = 0; k < t.labels.size(); ++k) {
+    const size_t at = place_of(other.labels, t.labels[k]);
+    if (at < other.labels.size() && own[k] == Dim(1) && !(others[at] == Dim(1)))
+      gone.push_back(static_cast<int64_t>(k));
+    else
+      kept.push_back(t.labels[k]);
+  }
+  if (gone.empty()) return;
+  t.v = c.op("squeeze", {t.v}, {{"dim", gone}});
+  t.labels = kept;
+}
+
 Term multiplied_terms(Call& c, Term a, Term b, const std::vector<int>& later) {
+  drop_broadcast(c, a, b);
+  drop_broadcast(c, b, a);
   std::vector<int> for_a = later, for_b = later;
   for_a.insert(for_a.end(), b.labels.begin(), b.labels.end());
   for_b.insert(for_b.end(), a.labels.begin(), a.labels.end());

@@ -4,7 +4,6 @@
 // Products of matrices whose zero points are 0 and whose operands are i8 are `_int_mm`; all others
 // are summed in floats that hold each sum exactly (f32 up to 2^24, else f64).
 #include <algorithm>
-#include <cmath>
 
 #include "import/onnx/rules.h"
 
@@ -13,18 +12,6 @@ namespace cleave::onnx {
 Result<V> convolved(Call& c, V x, V w, V bias);
 
 namespace {
-
-struct Range {
-  double low, high;
-};
-std::optional<Range> range_of(Element e) {
-  if (is_float(e) || e == Element::boolean) return std::nullopt;
-  const int64_t bits = bits_of(e);
-  if (bits == 0 || bits > 32) return std::nullopt;
-  if (is_unsigned(e)) return Range{0, std::ldexp(1.0, static_cast<int>(bits)) - 1};
-  return Range{-std::ldexp(1.0, static_cast<int>(bits) - 1),
-               std::ldexp(1.0, static_cast<int>(bits) - 1) - 1};
-}
 
 // A scale or zero point as it broadcasts to x.
 Result<V> spread(Call& c, V v, const Shape& x) {
@@ -64,13 +51,12 @@ Result<V> quantised(Call& c, V scaled, V zero, Element to, bool saturate) {
       scaled = c.add(scaled, c.convert(zero, c.type(scaled).dtype));
     return c.cast(scaled, element_of(c.type(scaled).dtype), to, saturate);
   }
-  const auto range = range_of(to);
-  if (!range) return unsupported("numbers of {}", name_of(to));
+  if (!range_of(to)) return unsupported("numbers of {}", name_of(to));
   // f16 and bf16 hold no sums of 8 bits with a zero point of 16.
   const DType t = c.type(scaled).dtype == DType::f64 ? DType::f64 : DType::f32;
   V q = c.op("round", {c.convert(scaled, t)});
   if (zero.valid()) q = c.add(q, c.convert(zero, t));
-  return c.cast(c.op("clamp", {q, range->low, range->high}), element_of(t), to);
+  return clamped(c, q, to);
 }
 
 Status quantize_linear(Call& c) {

@@ -12,8 +12,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 struct Axes {
   Ints axes;
   bool keep = true;
-  bool nothing = false;  // the operand is the result
-  bool empty = false;    // a dim of size 0 is reduced
+  bool empty = false;  // a dim of size 0 is reduced
 };
 
 // Axes are an attribute before opset `moved`, then operand 1.
@@ -26,10 +25,7 @@ Result<Axes> axes_of(Call& c, int64_t moved) {
   std::ranges::sort(out.axes);
   out.axes.erase(std::ranges::unique(out.axes).begin(), out.axes.end());
   out.keep = c.integer("keepdims", 1) != 0;
-  if (out.axes.empty()) {
-    out.nothing = c.integer("noop_with_empty_axes") != 0;
-    if (!out.nothing) out.axes = all_axes(rank);
-  }
+  if (out.axes.empty() && c.integer("noop_with_empty_axes") == 0) out.axes = all_axes(rank);
   const Shape s = c.shape(0);
   for (const int64_t a : out.axes) out.empty = out.empty || s[static_cast<size_t>(a)] == Dim(0);
   return out;
@@ -45,17 +41,18 @@ Shape reduced_shape(const Shape& s, const Axes& axes) {
   return out;
 }
 
+// Without axes no sum, product or extreme is taken; what is done to each element stays.
 using Reduce = V (*)(Call&, V, const Axes&);
 
 Status reduced(Call& c, Reduce f, double of_nothing, int64_t moved = 18) {
   CLEAVE_TRY(const Axes axes, axes_of(c, moved));
-  V x = c.in(0);
-  if (axes.empty) {
-    c.give(0, c.full(reduced_shape(c.shape(0), axes), of_nothing, c.dtype(0)), c.element(0));
-    return {};
-  }
-  if (!axes.nothing) x = f(c, x, axes);
-  c.give(0, c.convert(x, c.dtype(0)), c.element(0));
+  const Element e = c.element(0);
+  const V y = axes.empty ? c.op("full", {},
+                                {{"size", reduced_shape(c.shape(0), axes)},
+                                 {"fill_value", nearest_in(e, of_nothing)},
+                                 {"dtype", c.dtype(0)}})
+                         : f(c, c.in(0), axes);
+  c.give(0, narrowed(c, c.convert(y, c.dtype(0)), e), e);
   return {};
 }
 
@@ -69,15 +66,19 @@ V product_along(Call& c, V x, const Axes& a) {
     x = c.op("prod", {x}, {{"dim", a.axes[k]}, {"keepdim", a.keep}});
   return x;
 }
-V largest(Call& c, V x, const Axes& a) {
+// u64 in the order of i64, and back: the highest bit is turned over.
+V turned(Call& c, V x) {
+  return c.element(0) == Element::u64 ? c.op("bitwise_xor", {x, AttrValue(INT64_MIN)}) : x;
+}
+V extreme(Call& c, V x, const Axes& a, const char* op) {
   if (a.axes.empty()) return x;
-  const char* op = c.type(x).dtype == DType::boolean ? "any" : "amax";
-  return c.op(op, {x}, {{"dim", a.axes}, {"keepdim", a.keep}});
+  return turned(c, c.op(op, {turned(c, x)}, {{"dim", a.axes}, {"keepdim", a.keep}}));
+}
+V largest(Call& c, V x, const Axes& a) {
+  return extreme(c, x, a, c.type(x).dtype == DType::boolean ? "any" : "amax");
 }
 V smallest(Call& c, V x, const Axes& a) {
-  if (a.axes.empty()) return x;
-  const char* op = c.type(x).dtype == DType::boolean ? "all" : "amin";
-  return c.op(op, {x}, {{"dim", a.axes}, {"keepdim", a.keep}});
+  return extreme(c, x, a, c.type(x).dtype == DType::boolean ? "all" : "amin");
 }
 V square_sum(Call& c, V x, const Axes& a) { return sum_of(c, c.mul(x, x), a); }
 
@@ -121,7 +122,7 @@ Status arg_extreme(Call& c, const char* op) {
   if (rank == 0) return user_error("the operand has no dims");
   CLEAVE_TRY(const int64_t axis, c.axis(c.integer("axis"), rank));
   const bool keep = c.integer("keepdims", 1) != 0, last = c.integer("select_last_index") != 0;
-  V x = c.in(0);
+  V x = turned(c, c.in(0));
   if (last) x = c.op("flip", {x}, {{"dims", Ints{axis}}});
   V at = c.op(op, {x}, {{"dim", axis}, {"keepdim", keep}});
   if (last) {
@@ -170,15 +171,7 @@ Status top_k(Call& c) {
   const Dim n = c.shape(0)[static_cast<size_t>(axis)];
   if (k < 0 || (n.is_const() && k > n.value()))
     return user_error("k is {}, of {} elements", k, n.text());
-  const V x = c.in(0);
-  V key = x;
-  if (c.element(0) == Element::u64) {  // the order of i64 once the highest bit is turned over
-    const V top = c.op(
-        "bitwise_not",
-        {c.op("full", {},
-              {{"size", Shape{}}, {"fill_value", AttrValue(INT64_MAX)}, {"dtype", DType::i64}})});
-    key = c.op("bitwise_xor", {x, top});
-  }
+  const V x = c.in(0), key = turned(c, x);
   const Values sorted =
       c.ops("sort", {key},
             {{"dim", axis}, {"descending", c.integer("largest", 1) != 0}, {"stable", true}});

@@ -11,19 +11,41 @@ namespace {
 constexpr int64_t most_weights = int64_t{1} << 24;
 
 struct Target {
-  Ints axes, to;
+  Ints axes;
+  Shape from, to;
   std::vector<double> scale;
 };
 
-// Sizes and scales of the axes, from either.
-Result<Target> target_of(Call& c, const Ints& from, size_t scales, size_t sizes) {
+double number(const Dim& d) { return static_cast<double>(d.value()); }
+
+Result<Dim> scaled_size(const Dim& from, double scale) {
+  if (scale == 1) return from;
+  if (!from.is_const()) return unsupported("a dim of {} scaled by {}", from.text(), scale);
+  if (!(scale > 0) || !(scale * number(from) < 1e9)) return user_error("a scale of {}", scale);
+  return Dim(static_cast<int64_t>(std::floor(scale * number(from))));
+}
+
+// All axes in proportion: the smallest or the largest of their scales.
+Status keep_aspect_ratio(Target& t, const std::string& policy) {
+  for (const Dim& d : t.from)
+    if (!d.is_const()) return unsupported("the proportions of a dim of {}", d.text());
+  const double one = policy == "not_larger" ? *std::ranges::min_element(t.scale)
+                                            : *std::ranges::max_element(t.scale);
+  for (size_t k = 0; k < t.axes.size(); ++k) {
+    const double to = std::floor(one * number(t.from[k]) + 0.5);
+    if (!(to >= 0 && to < 1e9)) return user_error("a size of {}", to);
+    t.scale[k] = one;
+    t.to[k] = static_cast<int64_t>(to);
+  }
+  return {};
+}
+
+// Sizes and scales of the axes, from either. A size that isn't a number has to stay.
+Result<Target> target_of(Call& c, size_t scales, size_t sizes) {
   Target t;
-  const int64_t rank = static_cast<int64_t>(from.size());
-  if (std::ranges::find(from, 0) != from.end()) return unsupported("an empty operand");
-  CLEAVE_TRY(t.axes, c.axes(c.given("axes") ? c.list("axes") : all_axes(rank), rank));
-  const auto at = [&](size_t k) {
-    return static_cast<double>(from[static_cast<size_t>(t.axes[k])]);
-  };
+  const Shape x = c.shape(0);
+  CLEAVE_TRY(t.axes, c.axes(c.given("axes") ? c.list("axes") : all_axes(c.rank(0)), c.rank(0)));
+  for (const int64_t axis : t.axes) t.from.push_back(x[static_cast<size_t>(axis)]);
   const auto given = c.has(scales) ? c.known(scales) : nullptr;
   const bool empty = given && given->numel() == 0;
   t.scale = c.reals("scales");  // of Upsample before opset 9
@@ -35,27 +57,22 @@ Result<Target> target_of(Call& c, const Ints& from, size_t scales, size_t sizes)
     if (t.scale.size() != t.axes.size())
       return user_error("{} scales for {} axes", t.scale.size(), t.axes.size());
     for (size_t k = 0; k < t.axes.size(); ++k) {
-      if (!(t.scale[k] > 0) || !(t.scale[k] * at(k) < 1e9))
-        return user_error("a scale of {}", t.scale[k]);
-      t.to.push_back(static_cast<int64_t>(std::floor(t.scale[k] * at(k))));
+      CLEAVE_TRY(t.to.emplace_back(), scaled_size(t.from[k], t.scale[k]));
     }
     return t;
   }
   if (!c.has(sizes)) return user_error("neither scales nor sizes are given");
-  CLEAVE_TRY(t.to, c.ints(sizes, "sizes"));
+  CLEAVE_TRY(t.to, c.dims(sizes, "sizes"));
   if (t.to.size() != t.axes.size())
     return user_error("{} sizes for {} axes", t.to.size(), t.axes.size());
-  for (size_t k = 0; k < t.axes.size(); ++k)
-    t.scale.push_back(static_cast<double>(t.to[k]) / at(k));
-  const std::string policy = c.text("keep_aspect_ratio_policy", "stretch");
-  if (policy != "stretch") {
-    const double one = policy == "not_larger" ? *std::ranges::min_element(t.scale)
-                                              : *std::ranges::max_element(t.scale);
-    for (size_t k = 0; k < t.axes.size(); ++k) {
-      t.scale[k] = one;
-      t.to[k] = static_cast<int64_t>(std::floor(one * at(k) + 0.5));
-    }
+  for (size_t k = 0; k < t.axes.size(); ++k) {
+    const Dim &from = t.from[k], &to = t.to[k];
+    if (!(from == to) && (!from.is_const() || !to.is_const() || from.value() < 1))
+      return unsupported("a dim of {} resized to {}", from.text(), to.text());
+    t.scale.push_back(from == to ? 1 : number(to) / number(from));
   }
+  const std::string policy = c.text("keep_aspect_ratio_policy", "stretch");
+  if (policy != "stretch" && !t.axes.empty()) CLEAVE_CHECK(keep_aspect_ratio(t, policy));
   return t;
 }
 
@@ -65,16 +82,13 @@ Result<V> resized(Call& c, V x, int64_t axis, const ResizeAxis& a, double extrap
       a.from * a.to > most_weights)
     return unsupported("a dim of {} resized to {}", a.from, a.to);
   CLEAVE_TRY(const ResizeWeights w, resize_weights(a));
-  const DType t = c.type(x).dtype;
   V y;
   if (a.mode == "nearest") {
     y = taken(c, x, axis, w.index);
   } else {
-    const V matrix =
-        c.floats("weights", w.weights, {a.to, a.from}, is_floating(t) ? t : DType::f32);
+    const V matrix = c.floats("weights", w.weights, {a.to, a.from}, c.type(x).dtype);
     const int64_t last = c.rank(x) - 1;
-    V moved = c.op("transpose", {c.convert(x, is_floating(t) ? t : DType::f32)},
-                   {{"dim0", axis}, {"dim1", last}});
+    V moved = c.op("transpose", {x}, {{"dim0", axis}, {"dim1", last}});
     moved = c.matmul(moved, c.permute(matrix, {1, 0}));
     y = c.op("transpose", {moved}, {{"dim0", axis}, {"dim1", last}});
   }
@@ -84,31 +98,40 @@ Result<V> resized(Call& c, V x, int64_t axis, const ResizeAxis& a, double extrap
     outside.set_number(k, w.outside[static_cast<size_t>(k)] ? 1 : 0);
   Shape line(static_cast<size_t>(c.rank(x)), Dim(1));
   line[static_cast<size_t>(axis)] = a.to;
-  return c.where(c.view(c.tensor("outside", std::move(outside)), line), extrapolation, y);
+  const AttrValue beyond =
+      is_floating(c.type(y).dtype) ? extrapolation : nearest_in(c.element(0), extrapolation);
+  return c.where(c.view(c.tensor("outside", std::move(outside)), line), beyond, y);
 }
 
 Status resize_by(Call& c, size_t scales, size_t sizes, ResizeAxis a) {
-  CLEAVE_TRY(const Ints from, c.sizes(0));
-  CLEAVE_TRY(const Target t, target_of(c, from, scales, sizes));
+  CLEAVE_TRY(const Target t, target_of(c, scales, sizes));
   std::vector<double> roi;
   if (a.transformation == "tf_crop_and_resize") {
     CLEAVE_TRY(const Array given, c.constant(1, "roi"));
     roi = doubles_of(given);
     if (roi.size() != 2 * t.axes.size()) return user_error("roi has {} numbers", roi.size());
   }
+  const Element e = c.element(0);
+  const bool rounds = a.mode != "nearest" && !is_float(e);
   V x = c.in(0);
+  if (rounds) x = c.cast(x, e, bits_of(e) < 32 ? Element::f32 : Element::f64);
+  bool any = false;
   for (size_t k = 0; k < t.axes.size() && c.status().ok(); ++k) {
-    a.from = from[static_cast<size_t>(t.axes[k])];
-    a.to = t.to[k];
-    a.scale = t.scale[k];
     if (!roi.empty()) {
       a.roi_start = roi[k];
       a.roi_end = roi[k + t.axes.size()];
     }
-    if (a.to == a.from && a.scale == 1 && roi.empty()) continue;
+    a.scale = t.scale[k];
+    if (t.from[k] == t.to[k] && a.scale == 1 && a.roi_start == 0 && a.roi_end == 1) continue;
+    if (!t.from[k].is_const()) return unsupported("a region of a dim of {}", t.from[k].text());
+    a.from = t.from[k].value();
+    a.to = t.to[k].value();
     CLEAVE_TRY(x, resized(c, x, t.axes[k], a, c.real("extrapolation_value")));
+    any = true;
   }
-  c.give(0, c.convert(x, c.dtype(0)), c.element(0));
+  if (!any) x = c.in(0);
+  if (any && rounds) x = clamped(c, c.op("round", {x}), e);
+  c.give(0, c.convert(x, c.dtype(0)), e);
   return {};
 }
 

@@ -1,6 +1,7 @@
 #include "import/onnx/rules.h"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 namespace cleave::onnx {
@@ -62,6 +63,39 @@ std::vector<double> doubles_of(const Array& a) {
   std::vector<double> out;
   for (int64_t k = 0; k < a.numel(); ++k) out.push_back(a.number(k));
   return out;
+}
+
+V from_start(Call& c, V index, const Dim& n) {
+  index = c.convert(index, DType::i64);
+  return c.where(c.op("lt", {index, 0}), c.add(index, AttrValue(n)), index);
+}
+
+std::optional<Range> range_of(Element e) {
+  if (is_float(e) || e == Element::boolean) return std::nullopt;
+  const int bits = static_cast<int>(bits_of(e));
+  if (bits == 0 || bits > 32) return std::nullopt;
+  if (is_unsigned(e)) return Range{0, std::ldexp(1.0, bits) - 1};
+  return Range{-std::ldexp(1.0, bits - 1), std::ldexp(1.0, bits - 1) - 1};
+}
+
+AttrValue nearest_in(Element e, double x) {
+  if (is_float(e)) return x;
+  if (e == Element::boolean) return x > 0;
+  x = std::isnan(x) ? 0 : std::rint(x);
+  if (const auto range = range_of(e))
+    return static_cast<int64_t>(std::clamp(x, range->low, range->high));
+  if (e == Element::u64) {  // the same bits
+    if (x >= 0x1p64) return int64_t{-1};
+    return x > 0 ? static_cast<int64_t>(static_cast<uint64_t>(x)) : int64_t{0};
+  }
+  if (x >= 0x1p63) return INT64_MAX;
+  return x < -0x1p63 ? INT64_MIN : static_cast<int64_t>(x);
+}
+
+V clamped(Call& c, V x, Element to) {
+  const Element from = element_of(c.type(x).dtype);
+  const auto range = range_of(to);
+  return c.cast(range ? c.op("clamp", {x, range->low, range->high}) : x, from, to);
 }
 
 }  // namespace cleave::onnx

@@ -53,5 +53,17 @@ V softmax(Call& c, V x, int64_t axis);
 V taken(Call& c, V x, int64_t axis, const Ints& index);
 // A tensor of attribute or weight as doubles.
 std::vector<double> doubles_of(const Array& a);
+// Indices of a dim of n as i64: those below 0 count from the end.
+V from_start(Call& c, V index, const Dim& n);
+
+// The least and the largest number, of integers of 32 bits and less.
+struct Range {
+  double low, high;
+};
+std::optional<Range> range_of(Element e);
+// x as a number of the type: of integers the nearest one that it has, 0 for NaN.
+AttrValue nearest_in(Element e, double x);
+// Floats as integers of the type: those beyond its range are its limits.
+V clamped(Call& c, V x, Element to);
 
 }  // namespace cleave::onnx

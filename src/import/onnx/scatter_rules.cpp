@@ -4,11 +4,6 @@
 namespace cleave::onnx {
 namespace {
 
-V from_start(Call& c, V index, const Dim& n) {
-  index = c.convert(index, DType::i64);
-  return c.where(c.op("lt", {index, 0}), c.add(index, AttrValue(n)), index);
-}
-
 // What scatter_reduce calls the reduction; empty: the element is replaced.
 Result<std::string> reduction_of(const Call& c) {
   const std::string r = c.text("reduction", "none");

@@ -99,6 +99,18 @@ Status transpose(Call& c) {
   return {};
 }
 
+// The size that a dim of the operand and the wanted one broadcast to. One that isn't a number may
+// be 1: beside another one it isn't known which of them is the result.
+Result<Dim> broadcast(const SymEnv& env, const Dim& a, const Dim& b) {
+  if (a == Dim(1)) return b;
+  if (b == Dim(1) || env.provably_equal(a, b)) return a;
+  if (a.is_const() && b.is_const())
+    return user_error("a dim of {} doesn't expand to {}", a.text(), b.text());
+  if (a.is_const() || env.range_of(a).lo > 1) return a;
+  return unsupported("whether a dim of {} is expanded to {} isn't known: give the input a shape",
+                     a.text(), b.text());
+}
+
 // To the shape that both broadcast to.
 Status expand(Call& c) {
   CLEAVE_TRY(const std::vector<Dim> wanted, c.dims(1, "shape"));
@@ -108,7 +120,7 @@ Status expand(Call& c) {
   for (size_t k = 0; k < rank; ++k) {
     const Dim a = k < s.size() ? s[s.size() - 1 - k] : Dim(1);
     const Dim b = k < wanted.size() ? wanted[wanted.size() - 1 - k] : Dim(1);
-    out[rank - 1 - k] = a == Dim(1) ? b : a;
+    CLEAVE_TRY(out[rank - 1 - k], broadcast(c.importer().graph().env(), a, b));
   }
   c.give(0, c.expand(c.in(0), out), c.element(0));
   return {};

@@ -75,20 +75,35 @@ Result<Folded> concat(Call&, const Operands& in) {
   return Folded(out);
 }
 
-Result<Folded> unsqueeze(Call&, const Operands& in) {
-  if (!in[0].scalar) return Folded();
+// Sizes have at most one dim: what gives more, or is wrong, is left to the operator's rule.
+Result<Folded> unsqueeze(Call& c, const Operands& in) {
+  bool given = false;
+  CLEAVE_TRY(const Ints axes, c.axes_of(1, 13, given));
+  if (!in[0].scalar || axes.size() != 1 || axes[0] < -1 || axes[0] > 0) return Folded();
   return Folded(Sizes{in[0].dims, false});
 }
-Result<Folded> squeeze(Call&, const Operands& in) {
-  if (in[0].dims.size() != 1) return Folded();
-  return Folded(Sizes{in[0].dims, true});
+Result<Folded> squeeze(Call& c, const Operands& in) {
+  bool given = false;
+  CLEAVE_TRY(const Ints axes, c.axes_of(1, 13, given));
+  if (in[0].scalar || in[0].dims.size() != 1) return Folded();
+  for (const int64_t axis : axes)
+    if (axis < -1 || axis > 0) return Folded();
+  const bool stays = given && axes.empty();
+  return Folded(Sizes{in[0].dims, !stays});
 }
 Result<Folded> reshape(Call&, const Operands& in) {
-  if (in.size() != 2 || in[1].dims.size() > 1) return Folded();
+  if (in.size() != 2 || in[1].scalar || in[1].dims.size() > 1) return Folded();
+  const Dim count = static_cast<int64_t>(in[0].dims.size());
+  const Dim wanted = in[1].dims.empty() ? Dim(1) : in[1].dims[0];
+  if (!(wanted == count) && (in[1].dims.empty() || !(wanted == Dim(-1)))) return Folded();
   return Folded(Sizes{in[0].dims, in[1].dims.empty()});
 }
 
 Result<Folded> product(Call& c, const Operands& in) {
+  bool given = false;
+  CLEAVE_TRY(Ints axes, c.axes_of(1, 18, given));
+  if (axes.empty() && c.integer("noop_with_empty_axes") != 0) return Folded(in[0]);
+  CLEAVE_TRY(axes, c.axes(std::move(axes), in[0].scalar ? 0 : 1));
   Dim all = 1;
   for (const Dim& d : in[0].dims) all = all * d;
   return Folded(Sizes{{all}, c.integer("keepdims", 1) == 0 || in[0].scalar});

@@ -65,7 +65,17 @@ Result<Windows> windows_of(Call& c, Ints kernel, const Shape& operand) {
   return w;
 }
 
-V with_borders(Call& c, V x, Windows& windows, double value) {
+Result<Ints> spatial_sizes(const Shape& operand) {
+  Ints out;
+  for (size_t d = 2; d < operand.size(); ++d) {
+    if (!operand[d].is_const())
+      return unsupported("spatial dim {} is {}, and has to be a number", d, operand[d].text());
+    out.push_back(operand[d].value());
+  }
+  return out;
+}
+
+V with_borders(Call& c, V x, const Windows& windows, const AttrValue& value) {
   Ints pad;
   bool any = false;
   for (size_t d = windows.dims(); d-- > 0;) {
@@ -73,12 +83,8 @@ V with_borders(Call& c, V x, Windows& windows, double value) {
     pad.push_back(windows.after[d]);
     any = any || windows.before[d] != 0 || windows.after[d] != 0;
   }
-  windows.before.assign(windows.dims(), 0);
-  windows.after.assign(windows.dims(), 0);
   if (!any || !x.valid()) return x;
-  AttrValue by = value;
-  if (is_integer(c.type(x).dtype)) by = static_cast<int64_t>(std::max(value, -128.0));
-  return c.op("constant_pad_nd", {x}, {{"pad", pad}, {"value", by}});
+  return c.op("constant_pad_nd", {x}, {{"pad", pad}, {"value", value}});
 }
 
 }  // namespace cleave::onnx

@@ -17,7 +17,9 @@ struct Windows {
 // Of an operand [n, c, spatial...] of known sizes. Errors (user): lists of another length, numbers
 // below their least.
 Result<Windows> windows_of(Call& c, Ints kernel, const Shape& operand);
-// x with borders of `value`, so that windows need none; `windows` has none then.
-V with_borders(Call& c, V x, Windows& windows, double value);
+// x with borders of `value`, so that windows need none.
+V with_borders(Call& c, V x, const Windows& windows, const AttrValue& value);
+// The spatial dims of an operand. Failure (unsupported): one of them is symbolic.
+Result<Ints> spatial_sizes(const Shape& operand);
 
 }  // namespace cleave::onnx
