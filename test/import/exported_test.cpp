@@ -178,26 +178,60 @@ TEST(Exported, RefusesDamagedText) {
       "exclude each other");
 }
 
-std::string symbolic(const std::string& expression) {
+std::vector<Part> with_size(const std::string& expression, const std::string& least) {
   std::vector<Part> parts = small_model();
   for (int k = 0; k < 2; ++k)
     parts[1].bytes =
         with(parts[1].bytes, "{\"as_int\": 4}",
              "{\"as_expr\": {\"expr_str\": \"" + expression + "\", \"hint\": {\"as_int\": 8}}}");
-  parts[1].bytes = with(parts[1].bytes, "\"range_constraints\": {}",
-                        R"("range_constraints": {"s0": {"min_val": 2, "max_val": 64}})");
-  return graph_of(parts);
+  parts[1].bytes =
+      with(parts[1].bytes, "\"range_constraints\": {}",
+           "\"range_constraints\": {\"s0\": {\"min_val\": " + least + ", \"max_val\": 64}}");
+  return parts;
+}
+
+std::string symbolic(const std::string& expression, const std::string& least = "2") {
+  return graph_of(with_size(expression, least));
 }
 
 TEST(Exported, ReadsSizesThatAreSymbolic) {
   EXPECT_EQ(
       symbolic("Symbol('s0', positive=True, integer=True)"),
-      R"(graph @main(%s0: symint range(2,64) hint(8), %w: param f32[2] grad, %x: input f32[s0,2]) {
+      R"(graph @main(%s0: symint range(0,64) hint(8), %w: param f32[2] grad, %x: input f32[s0,2]) {
   %y = mul(%w, %x) : f32[s0,2]  # net.py:7
   return %y
 }
 )");
+  // A least of 2 says only that the program isn't made for 0 and 1 alone.
+  const std::string s0 = "Symbol('s0', positive=True, integer=True)";
+  EXPECT_NE(symbolic(s0, "3").find("%s0: symint range(3,64) hint(8)"), std::string::npos);
   EXPECT_NE(symbolic("Symbol('u0')").find("a size that depends on the data"), std::string::npos);
+}
+
+// x[:1].expand(4, 2)
+TEST(Exported, LeavesOutASizeThatTheProgramCantHave) {
+  std::vector<Part> parts = with_size("Symbol('s0', positive=True, integer=True)", "2");
+  for (const auto& [name, rows] : {std::pair("first", "1"), std::pair("wide", "4")}) {
+    const std::string type =
+        fmt::format(R"("{}": {{"dtype": 7, "sizes": [{{"as_int": {}}}, {{"as_int": 2}}],
+          "requires_grad": false, "device": {{"type": "cpu", "index": null}}, "layout": 7,
+          "strides": [{{"as_int": 2}}, {{"as_int": 1}}], "storage_offset": {{"as_int": 0}}}}, )",
+                    name, rows);
+    parts[1].bytes = with(parts[1].bytes, "\"tensor_values\": {", "\"tensor_values\": {" + type);
+  }
+  const std::string nodes =
+      R"({"target": "torch.ops.aten.slice.Tensor", "metadata": {}, "inputs": [
+           {"name": "self", "arg": {"as_tensor": {"name": "x"}}, "kind": 1},
+           {"name": "dim", "arg": {"as_int": 0}, "kind": 1},
+           {"name": "end", "arg": {"as_int": 1}, "kind": 1}],
+         "outputs": [{"as_tensor": {"name": "first"}}]},
+         {"target": "torch.ops.aten.expand.default", "metadata": {}, "inputs": [
+           {"name": "self", "arg": {"as_tensor": {"name": "first"}}, "kind": 1},
+           {"name": "size", "arg": {"as_ints": [4, 2]}, "kind": 1}],
+         "outputs": [{"as_tensor": {"name": "wide"}}]}, )";
+  parts[1].bytes = with(parts[1].bytes, "\"nodes\": [", "\"nodes\": [" + nodes);
+  const std::string text = graph_of(parts);
+  EXPECT_NE(text.find("%s0: symint range(1,64) hint(8)"), text.npos) << text;
 }
 
 // Adds a node before the others.

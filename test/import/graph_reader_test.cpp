@@ -3,93 +3,10 @@
 // tests: einsum_rules.cpp index_rules.cpp layer_rules.cpp loss_rules.cpp memory.cpp plain_name.cpp
 // tests: pointwise_rules.cpp pool_rules.cpp product_rules.cpp random_rules.cpp recurrent_rules.cpp
 // tests: reduction_rules.cpp rules.cpp shape_rules.cpp views.cpp
-#include "import/exported/graph_reader.h"
-
-#include <gtest/gtest.h>
-
-#include "ir/text.h"
-#include "op/registry.h"
+#include "test/import/reading.h"
 
 namespace cleave::exported {
 namespace {
-
-using Kind = Argument::Kind;
-
-const OpRegistry& all_ops() {
-  static const OpRegistry ops = value_or_bug(core_ops());
-  return ops;
-}
-
-Argument of_kind(Kind kind, std::string text = {}, int64_t number = 0) {
-  Argument a;
-  a.kind = kind;
-  a.text = std::move(text);
-  a.number = number;
-  return a;
-}
-Argument tensor(std::string name) { return of_kind(Kind::tensor, std::move(name)); }
-Argument number(int64_t v) { return of_kind(Kind::integer, {}, v); }
-Argument flag(bool v) { return of_kind(Kind::boolean, {}, v); }
-Argument real(double v) {
-  Argument a = of_kind(Kind::floating);
-  a.floating = v;
-  return a;
-}
-Argument list(std::vector<Argument> items) {
-  Argument a = of_kind(Kind::list);
-  a.items = std::move(items);
-  return a;
-}
-Argument numbers(std::initializer_list<int64_t> values) {
-  std::vector<Argument> items;
-  for (const int64_t v : values) items.push_back(number(v));
-  return list(std::move(items));
-}
-
-TensorMeta meta_of(std::vector<int64_t> sizes, DType t = DType::f32) {
-  TensorMeta m;
-  m.dtype = t;
-  int64_t step = 1;
-  for (const int64_t s : sizes) m.sizes.push_back({s, {}, {}});
-  m.strides.resize(sizes.size());
-  for (size_t k = sizes.size(); k-- > 0; step *= sizes[k]) m.strides[k].number = step;
-  m.offset.number = 0;
-  return m;
-}
-
-// A graph with inputs of these sizes that is read node by node.
-struct Reading {
-  Graph source;
-  cleave::Graph graph{"main"};
-  FileContext file{all_ops(), {}, {"main"}, 0};
-  GraphReader reader{file, graph, false};
-
-  void input(const std::string& name, std::vector<int64_t> sizes, DType t = DType::f32) {
-    source.tensors[name] = meta_of(sizes, t);
-    const Shape shape(sizes.begin(), sizes.end());
-    reader.bind(name, value_or_bug(graph.add_placeholder(Role::input, name, Type(t, shape))));
-  }
-  // name = torch.ops.aten.OP(inputs): f32[sizes]
-  void node(const std::string& name, std::vector<int64_t> sizes, const std::string& op,
-            std::vector<NamedArgument> inputs, DType t = DType::f32) {
-    source.tensors[name] = meta_of(std::move(sizes), t);
-    source.nodes.push_back({"torch.ops.aten." + op, std::move(inputs), {tensor(name)}, {}, 0});
-  }
-  // The calls, one a line, and what was written; or the error.
-  std::string text(const std::string& result) {
-    if (const Status s = reader.read(source); !s.ok()) return s.failure().message;
-    const Result<ValueId> v = reader.value(result);
-    if (!v.ok()) return v.failure().message;
-    graph.add_return({*v});
-    for (const Placeholder& p : graph.placeholders()) {
-      const ValueId written = reader.written(graph.name(p.value));
-      if (written.valid()) graph.add_return({written, ReturnKind::update, p.value});
-    }
-    if (const Status s = verify(graph); !s.ok()) return s.failure().message;
-    const std::string all = print(graph);
-    return all.substr(all.find('\n') + 1);
-  }
-};
 
 TEST(GraphReader, AWriteThroughAViewWritesItsMemory) {
   Reading r;
@@ -127,7 +44,7 @@ TEST(GraphReader, WhatMayBeACopyIsNotReadBehindAWrite) {
   for (const bool row_major : {true, false}) {
     Reading r;
     r.input("x", {2, 3});
-    if (!row_major) r.source.tensors["x"].strides = {{1, {}, {}}, {2, {}, {}}};
+    if (!row_major) r.source.tensors["x"].strides = {{{}, "s0", 1}, {{}, "s1", 2}};
     r.node("flat", {6}, "reshape.default", {{"self", tensor("x")}, {"shape", numbers({-1})}});
     r.node("zero_", {2, 3}, "zero_.default", {{"self", tensor("x")}});
     r.node("y", {6}, "exp.default", {{"self", tensor("flat")}});
@@ -325,7 +242,7 @@ Node region(const std::string& op, std::vector<Argument> before, const std::stri
 
 TEST(GraphReader, RegionsAreInlined) {
   Reading stopped;
-  stopped.input("x", {3, 3});
+  stopped.param("x", {3, 3});
   stopped.source.tensors["y"] = meta_of({3, 3});
   stopped.source.nodes.push_back(region("wrap_with_set_grad_enabled", {flag(false)}, "y"));
   const std::string text = stopped.text("y");

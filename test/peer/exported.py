@@ -35,10 +35,11 @@ JOINT = ("regression",)
 OLD = ("convnet", "gpt_tied", "gpt_dynamic_batch", "mutated_buffers", "branch")
 
 
-def case(inputs, dynamic=None, tolerance=1e-5, train=True, grad=True, stops=False):
-    """inputs: tensors by a function; dynamic: as torch.export's dynamic_shapes; stops: by detach() or no_grad()."""
+def case(inputs, dynamic=None, tolerance=1e-5, train=True, grad=True, stops=False, run=None, whole=False):
+    """inputs: tensors by a function; dynamic: as torch.export's dynamic_shapes; stops: by detach() or no_grad();
+    run: the inputs that it is run with; whole: it isn't run taken apart."""
     def add(f):
-        CASES[f.__name__] = (f, inputs, dynamic, tolerance, train, grad, stops)
+        CASES[f.__name__] = (f, inputs, dynamic, tolerance, train, grad, stops, run or inputs, whole)
         return f
     return add
 
@@ -259,7 +260,7 @@ def pointwise():
     def f(s, x):
         x = x * s.w
         y = x.abs() + 0.1
-        return (x.square(), torch.exp2(x), torch.erfc(x), x.clamp_min(0.2), x.clip(-1, 1), torch.addcmul(x, y, y, value=0.5),
+        return (x.square(), torch.exp2(x), x.clamp_min(0.2), x.clip(-1, 1), torch.addcmul(x, y, y, value=0.5),
                 torch.addcdiv(x, x, y), torch.lerp(x, y, 0.3), torch.nan_to_num(x / 0), torch.logaddexp(x, y), torch.xlogy(x, y),
                 x.sigmoid().logit(), x.floor_divide(0.3).detach(), torch.hypot(x, y), x.frac(), x.isfinite(), torch.deg2rad(x),
                 x.to(torch.float64), x.type_as(s.i), 1 / y, 2 ** x, y ** 0.5, x.remainder(0.7), -x, torch.rsub(x, 1), torch.atan2(x, y))
@@ -284,17 +285,118 @@ def autocast():
     return module(f, l=lambda: nn.Linear(4, 4))
 
 
+@case(lambda: [torch.randn(3, 3), torch.randn(1, 2, 2, 3), torch.randn(2, 3, 4)], grad=False)
+def copies_written():
+    def f(s, x, z, h):
+        x.t().contiguous().add_(1)
+        s.b.t().contiguous().mul_(3)
+        y = s.c.to(memory_format=torch.channels_last)
+        y.add_(1)
+        u = z.contiguous(memory_format=torch.channels_last)
+        u.mul_(2)
+        h = h * 1
+        k = h.permute(0, 2, 1).contiguous()
+        k += 1
+        v = h[:, :2].contiguous().relu_()
+        a, b, c = torch.roll(h, 0), torch.roll(h, (3,), (1,)), F.pad(h, (0, 0), mode="circular")
+        for t in a, b, c:
+            t.add_(1)
+        return x + s.b, s.c * 2, y, z, u, h, k, v, a, b, c
+    return module(f, b=lambda: torch.randn(3, 3), c=lambda: torch.randn(1, 2, 2, 3))
+
+
+@case(lambda: [torch.randn(3, 4), torch.randn(4), torch.randn(4)], stops=True, whole=True)
+def gradients_kept():
+    def f(s, x, y, z):
+        with torch.no_grad():
+            s.w.clamp_(-0.5, 0.5)
+            s.mean.mul_(0.9).add_((x * s.w).mean(0), alpha=0.1)
+        h = s.v * x
+        row = h[1]
+        with torch.no_grad():
+            h[0] = 0.0
+            made = h * 2
+        made.mul_(s.v)
+        d = h.detach()
+        d[:, 0].mul_(3)
+        s.v.detach().mul_(0.5)
+        y.detach().add_(s.w)
+        return h * h, row * s.w, made, s.v * s.w, s.mean * s.w, y * s.v
+    return module(f, w=lambda: nn.Parameter(torch.randn(4)), v=lambda: nn.Parameter(torch.randn(4)), mean=lambda: torch.randn(4))
+
+
+@case(lambda: [torch.randn(2), torch.randn(2), torch.randn(3)])
+def meshgrids():
+    def f(s, x, y, z):
+        return (*torch.meshgrid(x * s.w, y, indexing="xy"), *torch.meshgrid(x * s.w, z, indexing="xy"),
+                *torch.meshgrid(x * s.w, z, y, indexing="xy"), *torch.meshgrid(z, x * s.w, indexing="ij"))
+    return module(f, w=lambda: nn.Parameter(torch.randn(2)))
+
+
+@case(lambda: [torch.tensor([0.0, 1.0, 0.5, 0.25]), torch.tensor([0.0, 1.0, 1.0, 0.25])], stops=True)
+def edges():
+    def f(s, x, t):
+        p, q = s.p, s.z
+        return (F.logsigmoid(q), F.binary_cross_entropy_with_logits(q, t), F.binary_cross_entropy(p, x), F.binary_cross_entropy(p, t, reduction="none") * 1e-9,
+                q.std(), torch.std_mean(s.p.expand(2, 4), 0)[0], F.softshrink(x * p), x * torch.linspace(2, 5, 1))
+    return module(f, z=lambda: nn.Parameter(torch.zeros(4)), p=lambda: nn.Parameter(torch.tensor([0.0, 1.0, 0.0, 0.5])))
+
+
+INF, NAN = float("inf"), float("nan")
+
+
+@case(lambda: [torch.tensor([-INF, INF, NAN, 1.0, 3e20, 3e-30]), torch.tensor([-INF, INF, 1.0, INF, 4e20, 4e-30]), torch.tensor([0, 1, 2], dtype=torch.uint8)],
+      grad=False)
+def infinities():
+    def f(s, x, y, i):
+        m, h = x.new_ones(6, 6), torch.hypot(x, y)
+        return (torch.logaddexp(x, y), h, h * 1e-20, h * 1e30, F.softshrink(x), torch.logit(i), torch.logit(i == 1), torch.exp2(i),
+                torch.addmv(x, m, m[0], beta=0), torch.addr(x, m[0], m[0], beta=0, alpha=2), torch.addbmm(x, m[None], m[None], beta=0))
+    return module(f)
+
+
+@case(lambda: [(torch.randn(2, 64) * 400).half(), torch.tensor([300.0, 1e-3]).half(), torch.tensor([400.0, 1e-3]).half()], grad=False, tolerance=1e-3)
+def halves():
+    return module(lambda s, x, y, z: (x.std(1), torch.hypot(y, z)))
+
+
+@case(lambda: [torch.randn(1, 2, 3, 3), torch.randn(()), torch.randn(3, 1), torch.randn(4, 5), torch.randn(0, 4)])
+def sizes_of_one():
+    def f(s, x, n, a, b, e):
+        x = x * s.w
+        return (F.adaptive_max_pool2d(x, 1), *F.adaptive_max_pool1d(x[0], 1, return_indices=True), F.prelu(n, s.w), F.prelu(x, s.w),
+                torch.einsum("ij,jk->ik", a, b), torch.einsum("ij,kj->ijk", a, b[:, :1] * s.w), *e.chunk(3, 0))
+    return module(f, w=lambda: nn.Parameter(torch.full((1,), 0.3)))
+
+
+@case(lambda: [torch.randn(4, 6)], dynamic=({0: Dim.AUTO},), run=lambda: [torch.randn(1, 6)])
+def batch_of_one():
+    return nn.Sequential(nn.Linear(6, 3), nn.ReLU(), nn.Linear(3, 2))
+
+
+@case(lambda: [torch.randn(4, 6)], dynamic=({0: Dim.AUTO},), run=lambda: [torch.randn(1, 6)])
+def differences_of_one():
+    return module(lambda s, x: x.diff(dim=0) * s.w, w=lambda: nn.Parameter(torch.randn(6)))
+
+
+@case(lambda: [torch.randn(4, 6)], dynamic=({0: Dim.DYNAMIC},), run=lambda: [torch.randn(0, 6)])
+def batch_of_none():
+    return nn.Sequential(nn.Linear(6, 3), nn.ReLU(), nn.Linear(3, 2))
+
+
 def flat(values):
     return [v for v in torch.utils._pytree.tree_leaves(values) if v is not None]
 
 
 class Case:
     def __init__(self, name, folder, cleave):
-        make, inputs, self.dynamic, self.tolerance, self.train, self.grad, self.stops = CASES[name]
+        make, inputs, self.dynamic, self.tolerance, self.train, self.grad, self.stops, run, _ = CASES[name]
         self.name, self.folder, self.cleave = name, folder, cleave
         torch.manual_seed(len(name))
         self.model = make().train(self.train)
-        self.inputs = inputs()
+        self.examples = inputs()
+        torch.manual_seed(len(name))
+        self.inputs = run()
 
     def wanted(self, model):
         """Results, updates of buffers by name, and gradients by name."""
@@ -309,7 +411,7 @@ class Case:
         return results, dict(model.named_buffers()), before, grads
 
     def run(self, decomposed):
-        program = torch.export.export(copy.deepcopy(self.model), tuple(self.inputs), dynamic_shapes=self.dynamic)
+        program = torch.export.export(copy.deepcopy(self.model), tuple(self.examples), dynamic_shapes=self.dynamic)
         if decomposed:
             program = program.run_decompositions()
         # What is taken apart has lost its detach() and no_grad(): it is compared with itself.
@@ -340,7 +442,7 @@ class Case:
 
     def run_old(self, layout):
         """The same program in an older layout of archives reads to the same graph and weights."""
-        program = torch.export.export(copy.deepcopy(self.model), tuple(self.inputs), dynamic_shapes=self.dynamic)
+        program = torch.export.export(copy.deepcopy(self.model), tuple(self.examples), dynamic_shapes=self.dynamic)
         stem = os.path.join(self.folder, self.name)
         torch.export.save(program, stem + ".new.pt2")
         artifact = serialize(program)
@@ -416,7 +518,9 @@ def main(cleave, names):
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         for name in names or CASES:
-            runs = {name: lambda c: c.run(False), f"{name} (decomposed)": lambda c: c.run(True)}
+            runs = {name: lambda c: c.run(False)}
+            if not CASES[name][-1]:
+                runs[f"{name} (decomposed)"] = lambda c: c.run(True)
             if name in JOINT:
                 runs[f"{name} (joint)"] = lambda c: c.run_joint()
             for layout in ("2.6", "2.8") if name in OLD else ():

@@ -14,19 +14,11 @@ Values threshold(Call& c) {
                          CallOperand(c.value("value")), x})};
 }
 
-// log(sigmoid(x)) = min(x, 0) - log1p(exp(-|x|))
-V log_sigmoid(Call& c, V x) {
-  const V small = c.op("log1p", {c.op("exp", {c.op("neg", {c.op("abs", {x})})})});
-  return c.op("sub", {c.op("clamp", {x, ValueId::none(), 0}), small});
-}
-
 Values prelu(Call& c) {
   const V x = self_of(c), w = c.tensor("weight");
   Shape size(static_cast<size_t>(c.rank(x)), Dim(1));
   if (size.size() > 1) size[1] = c.type(w).numel();
-  const V scaled =
-      c.op("mul", {c.type(w).numel() == Dim(1) && size.size() < 2 ? w : c.view(w, size), x});
-  return {c.op("where", {c.op("gt", {x, 0}), x, scaled})};
+  return {c.op("where", {c.op("gt", {x, 0}), x, c.op("mul", {c.view(w, size), x})})};
 }
 
 Values glu(Call& c) {
@@ -45,9 +37,9 @@ Values hard_shrink(Call& c) {
 Values soft_shrink(Call& c) {
   const V x = self_of(c);
   const double lambda = c.floating("lambd", 0.5);
-  const V above = c.op("sub", {x, lambda}), below = c.op("add", {x, lambda});
-  const V inner = c.op("where", {c.op("lt", {x, -lambda}), below, 0.0});
-  return {c.op("where", {c.op("gt", {x, lambda}), above, inner})};
+  const V nearer =
+      c.op("where", {c.op("gt", {x, 0}), c.op("sub", {x, lambda}), c.op("add", {x, lambda})});
+  return {c.op("where", {c.op("le", {c.op("abs", {x}), lambda}), 0.0, nearer})};
 }
 
 Values softmax_of(Call& c, const char* op) {
@@ -60,6 +52,11 @@ Values softmax_of(Call& c, const char* op) {
 
 ValueId softmax(Call& c, ValueId x, int64_t dim, const std::string& op) {
   return c.op(op, {x}, {{"dim", dim}, {"half_to_float", false}});
+}
+
+// log(sigmoid(x)) = -softplus(-x). Below -40 it is x to the last digit of f64.
+ValueId log_sigmoid(Call& c, ValueId x) {
+  return c.op("neg", {c.op("softplus", {c.op("neg", {x})}, {{"threshold", 40}})});
 }
 
 std::span<const RuleRow> activation_rules() {

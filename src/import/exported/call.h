@@ -72,11 +72,15 @@ class Call {
   int64_t stream() { return context_.stream(); }
   // Writes the memory of a tensor that is an argument.
   void write(std::string_view name, ValueId value);
+  // The results may be views of the tensors among the arguments, or copies.
+  void share_arguments() { is_sharing_ = true; }
+  bool is_sharing() const { return is_sharing_; }
 
  private:
   const Node& node_;
   Builder& b_;
   const Context& context_;
+  bool is_sharing_ = false;
 };
 
 }  // namespace cleave::exported

@@ -1,4 +1,4 @@
-// One node as calls: a view, a rule, an operator of the same name; or a write in place.
+// One node as calls: a rule, an operator of the same name; or a write in place.
 #include <algorithm>
 
 #include "import/exported/autocast.h"
@@ -14,19 +14,6 @@ namespace cleave::exported {
 using Kind = Argument::Kind;
 
 namespace {
-
-// Row by row, as far as the file says.
-bool is_row_major(const TensorMeta& m) {
-  Dim step = 1;
-  if (m.strides.size() != m.sizes.size()) return false;
-  for (size_t k = m.sizes.size(); k-- > 0;) {
-    const Result<Dim> size = dim_of(m.sizes[k]), stride = dim_of(m.strides[k]);
-    if (!size.ok() || !stride.ok()) return false;
-    if (!(*size == Dim(1)) && !(*stride == step)) return false;
-    step = step * *size;
-  }
-  return true;
-}
 
 // Arguments that mean nothing here: where memory lies, and what only another value of would change.
 bool is_ignored(const NamedArgument& a) {
@@ -58,7 +45,7 @@ Status GraphReader::read_call(const Node& node, const Graph& source, std::string
   Call call(node, b_, at);
   if (is_view(name) && call.has_tensor("self")) return read_view(node, call, name, source);
   CLEAVE_TRY(const Values results, called(call, name, overload));
-  return bind_results(node, results, source);
+  return bind_results(node, results, source, call.is_sharing());
 }
 
 // copy_, add_, index_put_, ...: the value that the operator without _ gives, in the memory of self.
@@ -72,6 +59,7 @@ Status GraphReader::read_in_place(const Node& node, const Graph& source, const s
   const Type type = b_.type(self);
   if (is_view(name) && name != "detach")
     return unsupported("a view that a tensor becomes in place: use the operator without _");
+  const std::string self_name = call.find(written)->text;
   ValueId v = self;
   if (name != "detach") {
     CLEAVE_TRY(const Values results, called(call, name, overload));
@@ -79,50 +67,17 @@ Status GraphReader::read_in_place(const Node& node, const Graph& source, const s
     if (results.empty()) return unsupported("a write without a value");
     v = call.to(results[0], type.dtype);
     if (call.type(v).shape != type.shape) v = call.op("expand", {v}, {{"size", type.shape}});
-  } else {
-    v = call.op("detach", {self});
+    CLEAVE_CHECK(b_.status());
+    if (v != self) CLEAVE_CHECK(write(self_name, v));
+  } else if (paths_.reach(self)) {
+    CLEAVE_TRY(names_[self_name], memories_.detached(b_, names_[self_name]));
+    v = names_[self_name].value;
   }
-  CLEAVE_CHECK(b_.status());
-  const std::string self_name = call.find(written)->text;
-  if (v != self) CLEAVE_CHECK(write(self_name, v));
   const std::vector<std::string> names = result_names(node);
   if (names.empty() || names[0].empty()) return {};
   names_[names[0]] = names_[self_name];
   set_name(v, names[0]);
   return check_type(names[0], v, source);
-}
-
-Status GraphReader::read_view(const Node& node, Call& call, const std::string& name,
-                              const Graph& source) {
-  const ValueId self = call.tensor("self");
-  CLEAVE_CHECK(b_.status());
-  const std::string self_name = call.find("self")->text;
-  const auto meta = source.tensors.find(self_name);
-  const bool row_major = meta != source.tensors.end() && is_row_major(meta->second);
-  const Views views = views_of(name, call, self, row_major);
-  CLEAVE_CHECK(b_.status());
-  const std::vector<std::string> names = result_names(node);
-  if (names.size() > views.results.size())
-    return user_error("{} results of {}", names.size(), views.results.size());
-  Values together;
-  if (!views.op.empty()) together = call.ops(views.op, {self}, views.attrs);
-  CLEAVE_CHECK(b_.status());
-  for (size_t k = 0; k < names.size(); ++k) {
-    if (names[k].empty()) continue;
-    ValueId v = self;
-    if (k < together.size())
-      v = together[k];
-    else
-      for (const ViewStep& step : views.results[k]) v = call.op(step.op, {v}, step.attrs);
-    CLEAVE_CHECK(b_.status());
-    const Tensor base = names_[self_name];
-    names_[names[k]] = views.sharing == Views::Sharing::view
-                           ? memories_.view(base, views.results[k], v)
-                           : memories_.copy_or_view(base, v);
-    if (v != self) set_name(v, names[k]);
-    CLEAVE_CHECK(check_type(names[k], v, source));
-  }
-  return {};
 }
 
 // By a rule; else by the operator of the same name.
@@ -166,8 +121,22 @@ Result<Values> GraphReader::called_directly(Call& call, const OpDef& op) {
   return results;
 }
 
+std::vector<Tensor> GraphReader::arguments_of(const Node& node) const {
+  std::vector<Tensor> out;
+  const auto note = [&](const Argument& a) {
+    if (a.kind != Kind::tensor) return;
+    if (const auto at = names_.find(a.text); at != names_.end()) out.push_back(at->second);
+  };
+  for (const NamedArgument& a : node.inputs) {
+    note(a.value);
+    std::ranges::for_each(a.value.items, note);
+  }
+  return out;
+}
+
 // A result that is an argument's value shares its memory: dropout that drops nothing.
-Status GraphReader::bind_results(const Node& node, const Values& results, const Graph& source) {
+Status GraphReader::bind_results(const Node& node, const Values& results, const Graph& source,
+                                 bool is_sharing) {
   const std::vector<std::string> names = result_names(node);
   if (names.size() > results.size())
     return user_error("{} results of {}", names.size(), results.size());
@@ -180,7 +149,9 @@ Status GraphReader::bind_results(const Node& node, const Values& results, const 
       if (a.value.kind == Kind::tensor)
         if (const auto at = names_.find(a.value.text); at != names_.end() && at->second.value == v)
           shared = &at->second;
-    const Tensor made = shared ? *shared : memories_.add(v);
+    const Tensor made = shared       ? *shared
+                        : is_sharing ? memories_.copy_or_view(arguments_of(node), v)
+                                     : memories_.add(v);
     names_[names[k]] = made;
     if (!shared) set_name(v, names[k]);
     CLEAVE_CHECK(check_type(names[k], v, source));

@@ -45,7 +45,7 @@ Values linspace(Call& c) {
   const int64_t steps = c.integer("steps", 0);
   const DType t = c.dtype("dtype").value_or(DType::f32);
   if (steps < 1 || !is_floating(t)) return {c.fail("linspace of {} steps", steps)};
-  const int64_t middle = steps / 2;
+  const int64_t middle = steps == 1 ? 1 : steps / 2;
   const double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
   const V k = c.op("arange", {}, {{"end", steps}, {"dtype", t}});
   const V front = c.op("add", {c.op("mul", {k, step}), start});

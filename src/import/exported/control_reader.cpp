@@ -44,12 +44,12 @@ Status GraphReader::read_higher_order(const Node& node, const std::string& name,
   if (name == "wrap_with_set_grad_enabled") {
     CLEAVE_TRY(const Argument* const on, argument(node, 0, Kind::boolean));
     CLEAVE_TRY(const Argument* const body, argument(node, 1, Kind::graph));
-    const Gradients outer = gradients_;
+    const Gradients outer = memories_.gradients();
     if (outer == Gradients::stopped && on->number != 0)
       return unsupported("gradients that are enabled in a region that stops them");
-    gradients_ = on->number != 0 ? Gradients::kept : Gradients::stopped;
+    memories_.set_gradients(on->number != 0 ? Gradients::kept : Gradients::stopped);
     const Status s = inline_region(node, *body, positional(node, 2), source);
-    gradients_ = outer;
+    memories_.set_gradients(outer);
     return s;
   }
   if (name == "wrap_with_autocast") {
@@ -88,11 +88,14 @@ Status GraphReader::inline_region(const Node& node, const Argument& body,
   if (given.size() != inner.inputs.size())
     return user_error("{} operands of a region with {} inputs", given.size(), inner.inputs.size());
   Names names;
+  std::set<size_t> operand_ids;
+  const size_t first_memory = memories_.count();
   for (size_t k = 0; k < given.size(); ++k) {
     if (inner.inputs[k].kind != Kind::tensor) continue;
     if (given[k].kind != Kind::tensor) return unsupported("an operand that is no tensor");
     CLEAVE_TRY(Tensor* const t, find(given[k].text));
     names[inner.inputs[k].text] = *t;
+    operand_ids.insert(t->id);
   }
   std::swap(names, names_);
   const Status s = read_nodes(inner);
@@ -123,11 +126,10 @@ Status GraphReader::inline_region(const Node& node, const Argument& body,
     if (inner.outputs[k].kind != Kind::tensor) return unsupported("a result that is no tensor");
     Tensor t = results[k];
     CLEAVE_TRY(ValueId v, memories_.read(b_, t));
-    if (gradients_ == Gradients::stopped && is_floating(graph_.type(v).dtype)) {
-      const std::vector<ViewStep> steps = {{"detach", {}}};
-      v = b_.call1("detach", {v});
-      CLEAVE_CHECK(b_.status());
-      t = memories_.view(t, steps, v);
+    const bool is_stopped = memories_.gradients() == Gradients::stopped;
+    if (is_stopped && is_floating(graph_.type(v).dtype) && !operand_ids.contains(t.id)) {
+      CLEAVE_TRY(t, memories_.out_of_region(b_, t, first_memory));
+      v = t.value;
     }
     names_[outputs[k].text] = t;
     CLEAVE_CHECK(check_type(outputs[k].text, v, source));
@@ -168,9 +170,10 @@ Result<GraphRef> GraphReader::read_subgraph(const Argument& body,
   }
   reader.autocast_ = autocast_;
   CLEAVE_CHECK(reader.read(inner));
-  for (const Argument& a : inner.inputs)
-    if (reader.written(a.text).valid())
-      return unsupported("a branch or a loop that writes its operands");
+  for (const Argument& a : inner.inputs) {
+    CLEAVE_TRY(const ValueId v, reader.written(a.text));
+    if (v.valid()) return unsupported("a branch or a loop that writes its operands");
+  }
   for (const Argument& a : inner.outputs) {
     if (a.kind != Kind::tensor)
       return unsupported("a result of a branch or a loop that is no tensor");

@@ -72,6 +72,27 @@ std::vector<std::string> split(const std::string& text, char at) {
   return out;
 }
 
+// Drops labels of size 1 where another term has more.
+void drop_broadcast(Call& c, std::vector<Term>& terms) {
+  const auto size = [&](const Term& t, char l) {
+    return c.size(t.value, static_cast<int64_t>(t.labels.find(l)));
+  };
+  std::string wide;  // of which some term has more
+  for (const Term& t : terms)
+    for (const char l : t.labels)
+      if (!(size(t, l) == Dim(1))) wide += l;
+  for (Term& t : terms) {
+    std::vector<int64_t> dims;
+    std::string kept;
+    for (const char l : t.labels)
+      if (has(wide, l) && size(t, l) == Dim(1))
+        dims.push_back(static_cast<int64_t>(t.labels.find(l)));
+      else
+        kept += l;
+    if (!dims.empty()) t = {c.op("squeeze", {t.value}, {{"dim", dims}}), kept};
+  }
+}
+
 Values einsum(Call& c) {
   std::string equation = c.text("equation", "");
   std::erase(equation, ' ');
@@ -92,13 +113,15 @@ Values einsum(Call& c) {
       return {c.fail("einsum: the term {} of a tensor of rank {}", k, c.rank(xs[k]))};
     terms.push_back({xs[k], labels[k]});
   }
+  drop_broadcast(c, terms);
   Term all = terms[0];
   for (size_t k = 1; k < terms.size(); ++k) {
     std::string needed = result;
-    for (size_t later = k + 1; later < terms.size(); ++later) needed += labels[later];
+    for (size_t later = k + 1; later < terms.size(); ++later) needed += terms[later].labels;
     all = contracted(c, all, terms[k], needed);
   }
   all = without(c, all, result);
+  if (terms.size() == 1) c.share_arguments();
   std::string a = all.labels, b = result;
   std::ranges::sort(a);
   std::ranges::sort(b);

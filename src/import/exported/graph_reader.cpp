@@ -20,7 +20,8 @@ std::string where(const Node& node) {
 }  // namespace
 
 GraphReader::GraphReader(FileContext& file, cleave::Graph& graph, bool is_subgraph)
-    : file_(file), graph_(graph), b_(graph, file.ops), is_subgraph_(is_subgraph) {}
+    : file_(file), graph_(graph), b_(graph, file.ops), paths_(graph, is_subgraph),
+      memories_(paths_), is_subgraph_(is_subgraph) {}
 
 void GraphReader::bind(const std::string& name, ValueId placeholder) {
   names_[name] = memories_.add(placeholder);
@@ -40,10 +41,10 @@ Result<ValueId> GraphReader::value(const std::string& name) {
   return memories_.read(b_, *t);
 }
 
-ValueId GraphReader::written(const std::string& name) const {
+Result<ValueId> GraphReader::written(const std::string& name) const {
   const auto at = placeholders_.find(name);
-  if (at == placeholders_.end() || !memories_.is_written(at->second)) return ValueId::none();
-  return memories_.value(at->second);
+  if (at == placeholders_.end()) return ValueId::none();
+  return memories_.written(at->second);
 }
 
 Result<AttrValue> GraphReader::symbol(const std::string& name, const Graph& source) {
@@ -76,7 +77,6 @@ Call::Context GraphReader::context(const Graph& source) {
 
 Status GraphReader::write(const std::string& name, ValueId value) {
   CLEAVE_TRY(Tensor* const t, find(name));
-  if (gradients_ == Gradients::stopped) value = b_.call1("detach", {value});
   return memories_.write(b_, *t, value);
 }
 

@@ -39,14 +39,14 @@ class GraphReader {
   Result<ValueId> value(const std::string& name);
   // The value of a tensor or a number of the run, as an entry of `return`; none of anything else.
   Result<ValueId> result(const Argument& a);
-  // The new value of a placeholder that was written; none if it wasn't.
-  ValueId written(const std::string& name) const;
+  // The new value of a placeholder that was written; none if it wasn't. Errors (unsupported): it
+  // isn't known.
+  Result<ValueId> written(const std::string& name) const;
   // None if nothing drew random numbers.
   ValueId rng() const { return rng_; }
 
  private:
   using Names = std::map<std::string, Tensor>;
-  enum class Gradients : uint8_t { kept, stopped };
 
   Status read_nodes(const Graph& source);
   Status read_node(const Node& node, const Graph& source);
@@ -57,7 +57,10 @@ class GraphReader {
                        std::string_view overload);
   Result<Values> called(Call& call, const std::string& name, std::string_view overload);
   Result<Values> called_directly(Call& call, const OpDef& op);
-  Status bind_results(const Node& node, const Values& results, const Graph& source);
+  // is_sharing: a result may be a view of any argument.
+  Status bind_results(const Node& node, const Values& results, const Graph& source,
+                      bool is_sharing = false);
+  std::vector<Tensor> arguments_of(const Node& node) const;
   Status check_type(const std::string& name, ValueId v, const Graph& source);
   Status write(const std::string& name, ValueId value);
   void set_name(ValueId v, const std::string& given);
@@ -80,12 +83,12 @@ class GraphReader {
   FileContext& file_;
   cleave::Graph& graph_;
   Builder b_;
+  GradientPaths paths_;
   Memories memories_;
   Names names_;
   std::map<std::string, size_t> placeholders_;  // their memories
   std::optional<DType> autocast_;               // of the region
   std::optional<DType> operand_dtype_;          // of the call that is read, under autocast
-  Gradients gradients_ = Gradients::kept;
   bool is_subgraph_;
   ValueId rng_;
 };

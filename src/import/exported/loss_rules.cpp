@@ -1,5 +1,6 @@
 // Losses. Reductions: 0 none, 1 mean, 2 sum.
 #include "import/exported/rules.h"
+#include "op/wide_grad.h"
 
 namespace cleave::exported {
 namespace {
@@ -106,11 +107,24 @@ Values huber(Call& c, double delta, double scale) {
   return {reduced(c, c.op("where", {c.op("lt", {d, delta}), near, far}))};
 }
 
+// (t - 1) log(1 - p) - t log(p), the logarithms cut at -100. Where p (1 - p) < 1e-12, PyTorch's
+// gradient is 1e12 (p - t): that of a line, whose value is taken off again.
 Values binary_cross_entropy(Call& c) {
-  const V p = c.tensor("self"), t = c.tensor("target"), weight = c.maybe_tensor("weight");
-  const V log_p = c.op("clamp", {c.op("log", {p}), -100});
-  const V log_q = c.op("clamp", {c.op("log1p", {c.op("neg", {p})}), -100});
-  V y = c.op("sub", {c.op("mul", {c.op("sub", {t, 1}), log_q}), c.op("mul", {t, log_p})});
+  const DType dtype = c.type(c.tensor("self")).dtype;
+  const V p = c.to(c.tensor("self"), wide(dtype)), t = c.tensor("target");
+  const V weight = c.maybe_tensor("weight");
+  const auto entropy = [&](V q) {
+    const V log_q = c.op("clamp", {c.op("log", {q}), -100});
+    const V log_rest = c.op("clamp", {c.op("log1p", {c.op("neg", {q})}), -100});
+    return c.op("sub", {c.op("mul", {c.op("sub", {t, 1}), log_rest}), c.op("mul", {t, log_q})});
+  };
+  const V at_edge = c.op("lt", {c.op("mul", {p, c.op("rsub", {p, 1})}), 1e-12});
+  const V slope = c.op("detach", {c.op("mul", {c.op("sub", {p, t}), 1e12})});
+  const V line = c.op("mul", {p, slope});
+  const V edge =
+      c.op("add", {entropy(c.op("detach", {p})), c.op("sub", {line, c.op("detach", {line})})});
+  V y = c.op("where", {at_edge, edge, entropy(c.op("where", {at_edge, 0.5, p}))});
+  y = c.to(y, dtype);
   if (weight.valid()) y = c.op("mul", {y, weight});
   return {reduced(c, y)};
 }
@@ -119,8 +133,7 @@ Values binary_cross_entropy(Call& c) {
 Values with_logits(Call& c) {
   const V x = c.tensor("self"), t = c.tensor("target"), weight = c.maybe_tensor("weight"),
           pos = c.maybe_tensor("pos_weight");
-  const V small = c.op("log1p", {c.op("exp", {c.op("neg", {c.op("abs", {x})})})});
-  V log = c.op("sub", {c.op("clamp", {x, ValueId::none(), 0}), small});
+  V log = log_sigmoid(c, x);
   if (pos.valid()) {
     const V more = c.op("mul", {c.op("sub", {pos, 1}), t});
     log = c.op("mul", {c.op("add", {more, 1}), log});

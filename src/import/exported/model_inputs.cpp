@@ -53,7 +53,8 @@ Status ModelReader::add_symint(const std::string& name,
   SymInfo info;
   if (const auto at = source().ranges.find(name); at != source().ranges.end()) {
     const Range& r = at->second;
-    info.range.lo = std::clamp<int64_t>(r.least.value_or(0), 0, info.range.hi);
+    const int64_t least = std::clamp<int64_t>(r.least.value_or(0), 0, info.range.hi);
+    info.range.lo = least <= largest_open_size ? std::min(least, least_size_) : least;
     info.range.hi = std::min(r.largest.value_or(info.range.hi), info.range.hi);
     if (info.range.lo > info.range.hi)
       return user_error("the range of {} is empty", printable(name));

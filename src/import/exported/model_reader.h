@@ -14,8 +14,10 @@ namespace cleave::exported {
 
 class ModelReader {
  public:
-  ModelReader(const ZipArchive& zip, ArchivedModel model, const OpRegistry& ops)
-      : zip_(zip), model_(std::move(model)), file_{ops, {}, {"main"}, 0}, graph_("main") {}
+  // least_size: of the sizes that the file's ranges leave open (model.cpp).
+  ModelReader(const ZipArchive& zip, ArchivedModel model, const OpRegistry& ops, int64_t least_size)
+      : zip_(zip), model_(std::move(model)), file_{ops, {}, {"main"}, 0}, graph_("main"),
+        least_size_(least_size) {}
 
   Result<ImportedModel> read(const ImportOptions& options);
 
@@ -56,6 +58,7 @@ class ModelReader {
   ArchivedModel model_;
   FileContext file_;
   cleave::Graph graph_;
+  int64_t least_size_;
   std::map<std::string, std::string> chosen_;  // of the first of ties_of: the placeholder
   std::map<std::string, std::string> tie_of_;  // of each name in the archive: the placeholder
   std::map<std::string, std::string> ties_;

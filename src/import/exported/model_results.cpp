@@ -11,13 +11,6 @@ namespace cleave::exported {
 
 using Kind = Argument::Kind;
 
-namespace {
-
-// Of tensors that lie in one storage.
-constexpr uint64_t most_repeated = 64, few_bytes = 1 << 20;
-
-}  // namespace
-
 Result<ImportedModel> ModelReader::read(const ImportOptions& options) {
   CLEAVE_CHECK(add_symints());
   GraphReader reader(file_, graph_, false);
@@ -36,8 +29,9 @@ Result<ImportedModel> ModelReader::read(const ImportOptions& options) {
 Status ModelReader::add_updates(GraphReader& reader) {
   for (const std::string& target : order_) {
     const Added& p = by_target_.at(target);
-    const ValueId v = reader.written(p.name);
-    if (v.valid()) CLEAVE_CHECK(add_update(v, p.value, target));
+    Result<ValueId> v = reader.written(p.name);
+    if (!v.ok()) return std::move(v).failure().within(printable(target));
+    if (v->valid()) CLEAVE_CHECK(add_update(*v, p.value, target));
   }
   return {};
 }

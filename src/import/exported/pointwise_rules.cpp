@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "import/exported/rules.h"
+#include "op/wide_grad.h"
 
 namespace cleave::exported {
 namespace {
@@ -52,6 +53,12 @@ CLEAVE_NAME(atan_name, "atan");
 
 V self_of(Call& c) { return c.tensor("self"); }
 
+// Integers and booleans as PyTorch converts them where the result is floating.
+V floating_self(Call& c) {
+  const V x = self_of(c);
+  return is_floating(c.type(x).dtype) ? x : c.to(x, DType::f32);
+}
+
 Values add_product(Call& c, const char* op) {
   V y = c.op(op, {c.tensor("tensor1"), c.tensor("tensor2")});
   const AttrValue value = c.value("value", 1);
@@ -79,7 +86,9 @@ Values nan_to_num(Call& c) {
 
 Values logaddexp(Call& c) {
   const V a = self_of(c), b = c.tensor("other");
-  const V apart = c.op("neg", {c.op("abs", {c.op("sub", {a, b})})});
+  // Of the same infinity there is no difference.
+  const V difference = c.op("where", {c.op("eq", {a, b}), 0.0, c.op("sub", {a, b})});
+  const V apart = c.op("neg", {c.op("abs", {difference})});
   return {c.op("add", {c.op("maximum", {a, b}), c.op("log1p", {c.op("exp", {apart})})})};
 }
 
@@ -98,7 +107,7 @@ Values float_power(Call& c) {
 }
 
 Values logit(Call& c) {
-  V x = self_of(c);
+  V x = floating_self(c);
   if (c.has("eps")) {
     const double eps = c.floating("eps", 0);
     x = c.op("clamp", {x, eps, 1 - eps});
@@ -108,6 +117,23 @@ Values logit(Call& c) {
 
 Values floor_divide(Call& c) {
   return {c.op("div", {operand(c, "self"), operand(c, "other")}, {{"rounding_mode", "floor"}})};
+}
+
+// s * sqrt((a / s)^2 + (b / s)^2), the larger of both as s, so that no square overflows or
+// vanishes. The result doesn't depend on s, so that no gradient flows through it.
+Values hypot(Call& c) {
+  const auto magnitude = [&](const char* name) {
+    const V x = c.op("abs", {c.tensor(name)});
+    return c.to(x, wide(c.type(x).dtype));
+  };
+  const V a = magnitude("self"), b = magnitude("other"), most = c.op("maximum", {a, b});
+  const V usable = c.op("logical_and", {c.op("gt", {most, 0}), c.op("lt", {most, INFINITY})});
+  const V scale = c.op("detach", {c.op("where", {usable, most, 1.0})});
+  const auto squared = [&](V x) { return c.op("pow", {c.op("div", {x, scale}), 2}); };
+  const V y = c.op("mul", {c.op("sqrt", {c.op("add", {squared(a), squared(b)})}), scale});
+  const V is_infinite = c.op("logical_or", {c.op("eq", {a, INFINITY}), c.op("eq", {b, INFINITY})});
+  const DType t = c.type(c.op("maximum", {self_of(c), c.tensor("other")})).dtype;
+  return {c.to(c.op("where", {is_infinite, INFINITY, y}), t)};
 }
 
 Values scaled(Call& c, double factor) { return {c.op("mul", {self_of(c), factor})}; }
@@ -143,8 +169,7 @@ std::span<const RuleRow> pointwise_rules() {
       {"arctan", renamed<&atan_name>},
       {"square", [](Call& c) -> Values { return {c.op("pow", {self_of(c), 2})}; }},
       {"positive", [](Call& c) -> Values { return {self_of(c)}; }},
-      {"exp2", [](Call& c) -> Values { return {c.op("pow", {2, self_of(c)})}; }},
-      {"erfc", [](Call& c) -> Values { return {c.op("rsub", {c.op("erf", {self_of(c)}), 1})}; }},
+      {"exp2", [](Call& c) -> Values { return {c.op("pow", {2, floating_self(c)})}; }},
       {"frac",
        [](Call& c) -> Values { return {c.op("sub", {self_of(c), c.op("trunc", {self_of(c)})})}; }},
       {"sgn", [](Call& c) -> Values { return {c.op("sign", {self_of(c)})}; }},
@@ -177,11 +202,7 @@ std::span<const RuleRow> pointwise_rules() {
       {"float_power", float_power},
       {"logit", logit},
       {"floor_divide", floor_divide},
-      {"hypot",
-       [](Call& c) -> Values {
-         const V a = self_of(c), b = c.tensor("other");
-         return {c.op("sqrt", {c.op("add", {c.op("mul", {a, a}), c.op("mul", {b, b})})})};
-       }},
+      {"hypot", hypot},
   };
   return rows;
 }

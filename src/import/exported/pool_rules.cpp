@@ -1,4 +1,6 @@
 // Pooling and resizing.
+#include <utility>
+
 #include "import/exported/rules.h"
 
 namespace cleave::exported {
@@ -64,19 +66,21 @@ Values adaptive_average(Call& c) {
   return {c.op("squeeze", {y}, {{"dim", std::vector<int64_t>{-2}}})};
 }
 
-// Only to one value a channel, or to the size that it has.
+// Only to one value a channel: the largest one and its place in the plane.
 template <int64_t dims>
 Values adaptive_max(Call& c) {
   const V x = self_of(c);
-  const std::vector<int64_t> size = c.integers("output_size");
-  std::vector<int64_t> over;
-  for (int64_t d = 0; d < dims; ++d) {
-    over.push_back(d - dims);
-    if (static_cast<int64_t>(size.size()) != dims || size[static_cast<size_t>(d)] != 1)
-      c.fail("adaptive_max_pool to more than one value");
-  }
-  return {c.op("amax", {x}, {{"dim", over}, {"keepdim", true}}),
-          c.op("empty", {}, {{"size", Shape{}}})};
+  if (c.integers("output_size") != std::vector<int64_t>(dims, 1))
+    return {c.fail("adaptive_max_pool to more than one value")};
+  Shape flat = c.type(x).shape, size = flat;
+  if (std::ssize(flat) < dims) return {c.fail("adaptive_max_pool of rank {}", flat.size())};
+  flat.resize(flat.size() - static_cast<size_t>(dims));
+  Dim all = 1;
+  for (size_t d = flat.size(); d < size.size(); ++d) all = all * std::exchange(size[d], Dim(1));
+  flat.push_back(all);
+  Values both = c.ops("max", {c.view(x, flat)}, {{"dim", -1}, {"keepdim", true}});
+  for (V& v : both) v = c.view(v, size);
+  return both;
 }
 
 Values nearest1d(Call& c) {

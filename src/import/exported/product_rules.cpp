@@ -60,9 +60,11 @@ ValueId outer(Call& c) {
   return c.op("mul", {unsqueeze(c, a, 1), b});
 }
 
-// beta self + alpha (x y)
+// beta self + alpha (x y); with beta 0 self is not read, NaN or not.
 ValueId added(Call& c, ValueId xy) {
   ValueId self = c.tensor("self");
+  if (c.has("beta") && c.floating("beta", 1) == 0)
+    return c.op("mul", {xy, CallOperand(c.value("alpha", 1))});
   if (c.has("beta")) self = c.op("mul", {self, CallOperand(c.value("beta"))});
   return c.op("add", {self, xy}, {{"alpha", c.value("alpha", 1)}});
 }

@@ -103,6 +103,9 @@ struct OutputSpec {
 struct Range {
   std::optional<int64_t> least, largest;
 };
+// A least of 2 says that the program isn't made for 0 or 1 alone: it runs with them. PyTorch checks
+// a larger least (_check_input_constraints_for_graph of torch/_export/utils.py, 2.13).
+constexpr int64_t largest_open_size = 2;
 
 struct Program {
   Graph graph;

@@ -1,5 +1,6 @@
 // Reductions and sorting: other names, and compositions.
 #include "import/exported/rules.h"
+#include "op/wide_grad.h"
 
 namespace cleave::exported {
 namespace {
@@ -21,6 +22,14 @@ V variance(Call& c, V x) {
   if (c.has("correction")) attrs.emplace_back("correction", c.value("correction"));
   if (!c.flag("unbiased", true)) attrs.emplace_back("correction", 0);
   return c.op("var", {x}, std::move(attrs));
+}
+
+// sqrt(var). Of equal values the gradient is 0, as PyTorch has it, and not 0 / 0.
+V deviation(Call& c, V x) {
+  const DType t = c.type(x).dtype;
+  const V v = variance(c, c.to(x, wide(t))), is_zero = c.op("eq", {v, 0});
+  const V root = c.op("sqrt", {c.op("where", {is_zero, 1.0, v})});
+  return c.to(c.op("where", {is_zero, 0.0, root}), t);
 }
 
 Values norm(Call& c) {
@@ -57,14 +66,14 @@ Values argsort(Call& c) {
 std::span<const RuleRow> reduction_rules() {
   static constexpr RuleRow rows[] = {
       {"var", [](Call& c) -> Values { return {variance(c, self_of(c))}; }},
-      {"std", [](Call& c) -> Values { return {c.op("sqrt", {variance(c, self_of(c))})}; }},
+      {"std", [](Call& c) -> Values { return {deviation(c, self_of(c))}; }},
       {"var_mean",
        [](Call& c) -> Values {
          return {variance(c, self_of(c)), c.op("mean", {self_of(c)}, dims_of(c))};
        }},
       {"std_mean",
        [](Call& c) -> Values {
-         return {c.op("sqrt", {variance(c, self_of(c))}), c.op("mean", {self_of(c)}, dims_of(c))};
+         return {deviation(c, self_of(c)), c.op("mean", {self_of(c)}, dims_of(c))};
        }},
       {"norm", norm},
       {"linalg_norm", linalg_norm},

@@ -38,5 +38,6 @@ std::span<const RuleRow> shape_rules();
 ValueId matmul(Call& c, ValueId a, ValueId b);
 ValueId linear(Call& c, ValueId input, ValueId weight, ValueId bias);
 ValueId softmax(Call& c, ValueId x, int64_t dim, const std::string& op);
+ValueId log_sigmoid(Call& c, ValueId x);
 
 }  // namespace cleave::exported

@@ -10,17 +10,8 @@ using V = ValueId;
 
 V self_of(Call& c) { return c.tensor(c.find("self") ? "self" : "input"); }
 
-// To another dtype; the tensor itself where it has that one already.
-Values converted(Call& c, std::optional<DType> t) {
-  const V x = self_of(c);
-  const V y = t ? c.to(x, *t) : x;
-  return {c.flag("copy", false) && y == x ? c.op("clone", {x}) : y};
-}
-
-Values contiguous(Call& c) {
-  const V x = self_of(c);
-  return {x};
-}
+// What shares no memory with self, as PyTorch copies.
+V copied(Call& c, V y) { return y == self_of(c) ? c.op("clone", {y}) : y; }
 
 Values roll(Call& c) {
   V x = self_of(c);
@@ -37,7 +28,7 @@ Values roll(Call& c) {
     const V head = c.op("slice", {x}, {{"dim", dim}, {"start", 0}, {"end", n - by}});
     x = c.op("cat", {CallOperand(Values{tail, head})}, {{"dim", dim}});
   }
-  return {flat ? c.view(x, shape) : x == self_of(c) ? c.op("clone", {x}) : x};
+  return {copied(c, flat ? c.view(x, shape) : x)};
 }
 
 // Each element so many times, side by side.
@@ -88,7 +79,7 @@ Values pad(Call& c) {
       parts.push_back(c.op("slice", {x}, {{"dim", dim}, {"start", 0}, {"end", after}}));
     if (parts.size() > 1) x = c.op("cat", {CallOperand(parts)}, {{"dim", dim}});
   }
-  return {x};
+  return {copied(c, x)};
 }
 
 // [*, C r^2, H, W] to [*, C, H r, W r], and back.
@@ -150,6 +141,7 @@ Values broadcast_tensors(Call& c) {
     for (size_t k = 0; k < s.size(); ++k)
       if (Dim& d = shape[shape.size() - s.size() + k]; d == Dim(1)) d = s[k];
   }
+  c.share_arguments();
   Values out;
   for (const V x : xs) out.push_back(c.op("expand", {x}, {{"size", shape}}));
   return out;
@@ -161,13 +153,12 @@ Values meshgrid(Call& c) {
   if (swapped) std::swap(xs[0], xs[1]);
   Shape shape;
   for (const V x : xs) shape.push_back(c.type(x).numel());
+  c.share_arguments();
   Values out;
   for (size_t k = 0; k < xs.size(); ++k) {
     Shape alone(xs.size(), Dim(1));
     alone[k] = shape[k];
-    V y = c.op("expand", {c.view(xs[k], alone)}, {{"size", shape}});
-    if (swapped) y = c.op("transpose", {y}, {{"dim0", 0}, {"dim1", 1}});
-    out.push_back(y);
+    out.push_back(c.op("expand", {c.view(xs[k], alone)}, {{"size", shape}}));
   }
   if (swapped) std::swap(out[0], out[1]);
   return out;
@@ -177,22 +168,13 @@ Values flipped(Call& c, int64_t dim) {
   return {c.op("flip", {self_of(c)}, {{"dims", std::vector<int64_t>{dim}}})};
 }
 
-template <DType t>
-Values as(Call& c) {
-  return converted(c, t);
-}
-
 }  // namespace
 
 std::span<const RuleRow> shape_rules() {
   static constexpr RuleRow rows[] = {
-      {"to.dtype", [](Call& c) { return converted(c, c.dtype("dtype")); }},
-      {"to.dtype_layout", [](Call& c) { return converted(c, c.dtype("dtype")); }},
-      {"to.device", [](Call& c) { return converted(c, c.dtype("dtype")); }},
-      {"to.other", [](Call& c) { return converted(c, c.type(c.tensor("other")).dtype); }},
-      {"type_as", [](Call& c) { return converted(c, c.type(c.tensor("other")).dtype); }},
-      {"_cast_Float", as<DType::f32>},
-      {"contiguous", contiguous},
+      {"type_as",
+       [](Call& c) -> Values { return {c.to(self_of(c), c.type(c.tensor("other")).dtype)}; }},
+      {"_cast_Float", [](Call& c) -> Values { return {c.to(self_of(c), DType::f32)}; }},
       {"roll", roll},
       {"repeat_interleave.self_int", repeat_interleave},
       {"tile", tile},

@@ -17,7 +17,7 @@ Views one(std::string op, NamedAttrs attrs) {
 
 Views reshaped(const Shape& size, bool is_contiguous) {
   Views v = one("view", {{"size", size}});
-  if (!is_contiguous) v.sharing = Views::Sharing::unknown;
+  if (!is_contiguous) v.sharing = Views::Sharing::reshaped;
   return v;
 }
 
@@ -102,6 +102,8 @@ Views chunk(Call& c, ValueId self) {
     c.fail("{} chunks", chunks);
     return {};
   }
+  if (all == 0 && chunks <= most_parts)  // as many empty parts
+    return in_parts(c, self, dim, std::vector<Dim>(static_cast<size_t>(chunks)));
   Views v = pieces(c, self, std::max<int64_t>(1, (all + chunks - 1) / chunks), dim);
   v.op = "chunk";
   v.attrs = {{"chunks", chunks}, {"dim", dim}};
@@ -209,6 +211,26 @@ Views same() {
   return v;
 }
 
+Views in_layout() {
+  Views v = one("clone", {});
+  v.sharing = Views::Sharing::in_layout;
+  return v;
+}
+
+// To another dtype, or to another memory format; the operand itself where it is as asked for.
+Views converted(Call& c, ValueId self) {
+  const DType had = c.type(self).dtype;
+  const DType t = c.has("other") ? c.type(c.tensor("other")).dtype : c.dtype("dtype").value_or(had);
+  const bool is_other = t != had;
+  Views v = is_other ? one("_to_copy", {{"dtype", t}}) : one("clone", {});
+  const AttrValue preserve = MemoryFormat::preserve;
+  if (is_other || c.flag("copy", false))
+    v.sharing = Views::Sharing::copy;
+  else
+    v = c.value("memory_format", preserve) == preserve ? same() : in_layout();
+  return v;
+}
+
 Views squeeze(Call& c) {
   if (!c.has("dim")) return one("squeeze", {});
   return one("squeeze", {{"dim", c.integers("dim")}});
@@ -302,6 +324,8 @@ constexpr std::array rows = {
         }},
     Row{"detach", [](Call&, ValueId, bool) { return one("detach", {}); }},
     Row{"alias", [](Call&, ValueId, bool) { return one("alias", {}); }},
+    Row{"contiguous", [](Call&, ValueId, bool) { return in_layout(); }},
+    Row{"to", [](Call& c, ValueId x, bool) { return converted(c, x); }},
     Row{"lift_fresh", [](Call&, ValueId, bool) { return same(); }},
     Row{"lift", [](Call&, ValueId, bool) { return same(); }},
 };

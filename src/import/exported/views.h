@@ -11,7 +11,12 @@
 namespace cleave::exported {
 
 struct Views {
-  enum class Sharing : uint8_t { view, unknown };
+  enum class Sharing : uint8_t {
+    view,
+    copy,
+    reshaped,   // a view where the operand's strides allow one, else a copy
+    in_layout,  // the operand itself where its elements lie as the result's, else a copy
+  };
   Sharing sharing = Sharing::view;
   std::vector<std::vector<ViewStep>> results;  // the steps of each result
   // An operator of cleave that gives all results in one call; empty: the steps do.

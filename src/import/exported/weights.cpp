@@ -9,9 +9,6 @@
 namespace cleave::exported {
 namespace {
 
-constexpr int64_t most_repeated = 64;
-constexpr int64_t few_bytes = 1 << 20;
-
 struct Layout {
   std::vector<int64_t> sizes, strides;
   int64_t offset = 0, numel = 1;
