@@ -7,6 +7,8 @@
 //   bench_step gpt2:bf16 --device cuda:0 --no-graphs --no-offload
 //                                                 each call started by itself; nothing goes to the
 //                                                 host's memory
+//   bench_step gpt2:bf16 --device cuda:0 --any-order
+//                                                 CompileOptions::deterministic is false
 //   bench_step gpt2 --profile                     each step of the program: ms, GB/s, GFLOP/s
 //   bench_step gpt2 --tune --device cuda:0        with the fastest of a library's ways, measured
 //                                                 first
@@ -48,6 +50,7 @@ struct Settings {
   int threads = 0;
   double budget_percent = 0;  // 0: none
   bool profile = false, tune = false, offload = true;
+  bool deterministic = true;
   CudaGraphs graphs = CudaGraphs::automatic;
   std::string dump;
   Device device = Device::cpu();
@@ -121,6 +124,7 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
                      .target = target,
                      .device = settings.device,
                      .offload = settings.offload,
+                     .deterministic = settings.deterministic,
                      .cudagraphs = settings.graphs,
                      .dump_dir = settings.dump,
                      .memory_budget = settings.budget_percent > 0
@@ -213,6 +217,8 @@ bool read(int argc, char** argv, Settings& out) {
       out.tune = true;
     else if (word == "--no-graphs")
       out.graphs = CudaGraphs::off;
+    else if (word == "--any-order")
+      out.deterministic = false;
     else if (word == "--no-offload")
       out.offload = false;
     else if (word == "--dump" && k + 1 < argc)
@@ -242,7 +248,7 @@ int main(int argc, char** argv) {
     for (const std::string& name : bench::step_model_names()) names += " " + name;
     std::fprintf(stderr,
                  "usage: bench_step [MODEL[:bf16]] [--seconds S] [--threads N] [--budget PERCENT] "
-                 "[--target T] [--tune] [--profile] [--no-graphs] [--no-offload] [--dump DIR]; "
+                 "[--target T] [--tune] [--profile] [--no-graphs] [--any-order] [--no-offload] [--dump DIR]; "
                  "MODEL is one of%s\n",
                  names.c_str());
     return 1;

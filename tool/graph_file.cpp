@@ -76,23 +76,27 @@ Result<Model> model_of(Imported imported, const std::string& path) {
   return m;
 }
 
+Result<Model> exported_model(const ZipArchive& zip, const std::string& path, const OpRegistry& ops,
+                             WeightBytes weights) {
+  CLEAVE_TRY(ImportedModel imported, import_exported(zip, ops, {.weights = weights}));
+  return model_of(std::move(imported), path);
+}
+
 Result<Model> read_any(const std::string& path, const OpRegistry& ops, WeightBytes weights) {
   if (path != "-" && path.ends_with(".pt2")) {
     CLEAVE_TRY(const ZipArchive zip, ZipArchive::open(path));
-    CLEAVE_TRY(ImportedModel imported, import_exported(zip, ops, {.weights = weights}));
-    return model_of(std::move(imported), path);
+    return exported_model(zip, path, ops, weights);
   }
   if (is_onnx(path)) {
     CLEAVE_TRY(onnx::ImportedModel imported, onnx::import_onnx(path, ops));
     return model_of(std::move(imported), path);
   }
   CLEAVE_TRY(const std::string text, read_bytes(path, largest_program_mib));
-  if (text.starts_with("PK\3\4")) {
+  if (ZipArchive::begins(text)) {
     const auto bytes = std::as_bytes(std::span(text));
     CLEAVE_TRY(const ZipArchive zip,
                ZipArchive::from_bytes({bytes.begin(), bytes.end()}, path == "-" ? "stdin" : path));
-    CLEAVE_TRY(ImportedModel imported, import_exported(zip, ops, {.weights = weights}));
-    return model_of(std::move(imported), path);
+    return exported_model(zip, path, ops, weights);
   }
   CLEAVE_TRY(Program p, parsed(text, path, ops));
   return Model{std::move(p), {}};

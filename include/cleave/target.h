@@ -69,6 +69,8 @@ struct Target {
   // By call of a library that knows several ways, in order of what it expects of them: which one is
   // taken; others are made by the first. `cleave tune GRAPH` measures it.
   std::map<std::string, int> answers = {};
+  // Of a GPU: CompileOptions::deterministic, of the programs for it.
+  bool is_deterministic = true;
 
   // The target of this machine.
   CLEAVE_API static Target here();

@@ -67,6 +67,10 @@ constexpr OptionRow rows[] = {
     row<&CompileOptions::offload>(
         "offload", "false",
         "whether values may lie in the host's memory for a while to meet a memory_budget"),
+    row<&CompileOptions::deterministic>(
+        "deterministic", "false",
+        "whether each run gives the same bits, at the price of slower gradients of attention on a "
+        "GPU"),
     row<&CompileOptions::cudagraphs>(
         "cudagraphs", "off", "whether the calls of a run on a GPU are started as one CUDA graph"),
     set_in_cpp<&CompileOptions::cache>("cache", "Cache::memory()",

@@ -208,14 +208,24 @@ Result<BuiltProgram> find_or_build(Graph graph, const StageInputs& in, Report& r
 
 }  // namespace
 
+namespace {
+
+std::shared_ptr<Backend> own_backend(const CompileOptions& options, CompilerChoice compiler) {
+  Target target = options.target;
+  target.is_deterministic = options.deterministic;
+  return make_backend(target, compiler, options.device);
+}
+
+}  // namespace
+
 std::shared_ptr<Backend> backend_for(const CompileOptions& options) {
   if (options.backend) return options.backend;
-  return make_backend(options.target, found_compiler(options.compiler), options.device);
+  return own_backend(options, found_compiler(options.compiler));
 }
 
 std::shared_ptr<Backend> planning_backend(const CompileOptions& options) {
   if (options.backend) return options.backend;
-  return make_backend(options.target, options.compiler, options.device);
+  return own_backend(options, options.compiler);
 }
 
 Result<std::vector<loop::Kernel>> scheduled_kernels(Graph graph, const OpRegistry& ops,

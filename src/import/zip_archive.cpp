@@ -113,6 +113,8 @@ Result<ZipArchive> ZipArchive::open(const std::string& path) {
   return archive;
 }
 
+bool ZipArchive::begins(std::string_view bytes) { return bytes.starts_with("PK\3\4"); }
+
 Result<ZipArchive> ZipArchive::from_bytes(std::vector<std::byte> bytes, const std::string& name,
                                           Packing packing) {
   ZipArchive archive;

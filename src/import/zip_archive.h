@@ -36,6 +36,8 @@ class ZipArchive {
     uint64_t index = 0;
   };
 
+  // Whether a file that begins so is meant as an archive.
+  static bool begins(std::string_view bytes);
   static Result<ZipArchive> open(const std::string& path);
   // The same for bytes in memory; errors name `name` instead of a path. Packing::stored: entries
   // that are deflated are refused, as an archive in an archive could unpack to 64 * 64 times.

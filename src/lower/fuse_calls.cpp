@@ -128,6 +128,7 @@ class Describer {
   // Whether it is computed in the group of its only reader, which reads it directly or through
   // views; or in its home, which reads it in another order, so that they can't be in one group.
   bool waits(NodeId n) const;
+  bool is_stored_for(NodeId n, NodeId reader) const;
   // Whether it may be computed in another order than its operands lie in. Its result would be read
   // in that order else; more than that has to stay in the cache.
   bool may_be_reordered(NodeId n) const;
@@ -257,6 +258,14 @@ bool Describer::may_wait_for_loops(NodeId n) const {
          costs_.is_worth_repeating(c.flops, c.elements, 2 * c.elements);
 }
 
+// Whether several calls, perhaps of several groups, read what its reader makes of it, and it takes
+// less memory itself.
+bool Describer::is_stored_for(NodeId n, NodeId reader) const {
+  const ValueId made = g_.node(reader).out(0);
+  return out_[reader].kind == Kind::elementwise && g_.use_count(made) > 1 &&
+         bytes_of(g_, g_.node(n).out(0)) * costs_.stored_part <= bytes_of(g_, made);
+}
+
 bool Describer::waits(NodeId n) const {
   const Node& node = g_.node(n);
   const FuseCall& c = out_[n];
@@ -279,7 +288,7 @@ bool Describer::waits(NodeId n) const {
       v = g_.node(u).out(0);
       continue;
     }
-    return may_wait_for(reader);
+    return !is_stored_for(n, u) && may_wait_for(reader);
   }
 }
 

@@ -55,8 +55,24 @@ constexpr emit::Definition items[] = {
      "}\n"},
     {"round_bf16", "INLINE float round_bf16(float x) { return load_bf16(store_bf16(x)); }\n"},
     {"round_f16", "INLINE float round_f16(float x) { return load_f16(store_f16(x)); }\n"},
-    {"max_f32", "INLINE float max_f32(float a, float b) { return a > b || a != a ? a : b; }\n"},
-    {"min_f32", "INLINE float min_f32(float a, float b) { return a < b || a != a ? a : b; }\n"},
+    {"max_f32",
+     "INLINE float max_f32(float a, float b) {\n"
+     "#if __CUDA_ARCH__ >= 800\n"
+     "  asm(\"max.NaN.f32 %0, %0, %1;\" : \"+f\"(a) : \"f\"(b));\n"
+     "  return a;\n"
+     "#else\n"
+     "  return a > b || a != a ? a : b;\n"
+     "#endif\n"
+     "}\n"},
+    {"min_f32",
+     "INLINE float min_f32(float a, float b) {\n"
+     "#if __CUDA_ARCH__ >= 800\n"
+     "  asm(\"min.NaN.f32 %0, %0, %1;\" : \"+f\"(a) : \"f\"(b));\n"
+     "  return a;\n"
+     "#else\n"
+     "  return a < b || a != a ? a : b;\n"
+     "#endif\n"
+     "}\n"},
     {"max_f64", "INLINE double max_f64(double a, double b) { return a > b || a != a ? a : b; }\n"},
     {"min_f64", "INLINE double min_f64(double a, double b) { return a < b || a != a ? a : b; }\n"},
     {"max_i64", "INLINE int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }\n"},

@@ -119,32 +119,31 @@ void PhaseWriter::columns_rows(Elements row, const Expr& first, const Expr& begi
   rows(whole, end, 1);
 }
 
-// Block by block, as one thread would: each adds up a block of rows in their type, and all add what
-// the blocks have, in order.
+// Block by block, as one thread would: each adds up a block of rows in their type, and what the
+// blocks have is added up in order: by each thread for its columns, or, where threads share the
+// rows, for each fold and column by one of them.
 void PhaseWriter::columns_fold(const loop::Reduce& r, const Elements& columns, int lanes,
                                const Expr& split, int splits, const Expr& first, Block& out) {
   const loop::Loop& l = r.loops[0];
   const Expr all = extent(l.extent), rows(column_block(r));
   const int64_t width = columns.chunk;
-  std::vector<int64_t> sums, totals;  // arrays
+  ColumnSums sums{.folds = r.folds, .lanes = lanes, .splits = splits, .first = first};
+  sums.is_shared_out = splits > 1 && team_ >= lanes;
   for (const Fold& f : r.folds) {
     const auto array = [&](const char* what, DType type) {
       return add_buffer(f.var->name() + what, type, width, Space::thread);
     };
-    sums.push_back(array("_sum", f.var.type()));
-    totals.push_back(array("_total", total_type(f)));
+    sums.sums.push_back(array("_sum", f.var.type()));
+    if (!sums.is_shared_out) sums.totals.push_back(array("_total", total_type(f)));
   }
-  const auto type_of = [&](int64_t array) { return to_.buffers[static_cast<size_t>(array)].dtype; };
-  const auto set = [&](const std::vector<int64_t>& to, Block& at,
-                       const std::function<Expr(size_t fold, const Expr& k)>& value) {
-    for_each_column(columns, at, [&](const Expr& k, Block& body) {
-      for (size_t i = 0; i < to.size(); ++i) body.push_back({Store{to[i], k, value(i, k)}});
-    });
+  if (splits > 1)
+    for (size_t i = 0; i < r.folds.size(); ++i)
+      sums.shared.push_back(scratch(i, r.folds[i].var.type(), int64_t{lanes} * splits * teams_));
+  sums.own = team_number_ * Expr(int64_t{splits} * lanes);
+  const auto identities = [&](size_t i, const Expr&, DType type) {
+    return identity_of(r.folds[i].op, type);
   };
-  const auto identities = [&](const std::vector<int64_t>& of) {
-    return [&](size_t i, const Expr&) { return identity_of(r.folds[i].op, type_of(of[i])); };
-  };
-  set(totals, out, identities(totals));
+  begin_totals(sums, columns, out);
   const auto most = ranges_.most(all);
   const auto range = most ? std::optional(Range{0, std::max<int64_t>(*most - 1, 0)}) : std::nullopt;
   const Expr base = fresh("base"), begin = fresh("begin");
@@ -152,39 +151,101 @@ void PhaseWriter::columns_fold(const loop::Reduce& r, const Elements& columns, i
   For round{
       .var = base, .begin = Expr(0), .end = all, .step = splits * column_block(r), .body = {}};
   let(begin, base + split * rows, round.body);
-  set(sums, round.body, identities(sums));
+  set_columns(sums.sums, columns, round.body, identities);
   Elements row = columns;
-  row.body = &r.body, row.folds = &r.folds, row.sum_buffers = sums, row.row = l.var;
+  row.body = &r.body, row.folds = &r.folds, row.sum_buffers = sums.sums, row.row = l.var;
   columns_rows(row, first, begin, column_block(r), splits, all, round.body);
-  std::vector<int64_t> shared;
-  const Expr own = team_number_ * Expr(int64_t{splits} * lanes) + first;
   if (splits > 1) {
-    for (size_t i = 0; i < sums.size(); ++i)
-      shared.push_back(scratch(i, type_of(sums[i]), int64_t{lanes} * splits * teams_));
     barrier(round.body);  // others may read those of the round before
     for_each_column(columns, round.body, [&](const Expr& k, Block& body) {
-      for (size_t i = 0; i < sums.size(); ++i)
-        body.push_back(
-            {Store{shared[i], own + split * Expr(lanes) + k, load(sums[i], type_of(sums[i]), k)}});
+      for (size_t i = 0; i < sums.sums.size(); ++i)
+        body.push_back({Store{sums.shared[i], sums.own + split * Expr(lanes) + first + k,
+                              load(sums.sums[i], r.folds[i].var.type(), k)}});
     });
     barrier(round.body);
   }
-  set(totals, round.body, [&](size_t i, const Expr& k) {
-    Expr total = load(totals[i], type_of(totals[i]), k);
-    for (int s = 0; s < splits; ++s) {
-      const Expr at = splits > 1 ? own + Expr(s * lanes) + k : k;
-      total = combined(
-          r.folds[i].op, total,
-          cast(load(splits > 1 ? shared[i] : sums[i], type_of(sums[i]), at), type_of(totals[i])));
-    }
-    return total;
-  });
+  add_totals(sums, columns, round.body);
   out.push_back({std::move(round)});
-  // The results, in their type.
-  set(sums, out, [&](size_t i, const Expr& k) {
-    return cast(load(totals[i], type_of(totals[i]), k), type_of(sums[i]));
+  end_totals(sums, columns, out);
+  for (size_t i = 0; i < sums.sums.size(); ++i) arrays_[r.folds[i].var->id()] = sums.sums[i];
+}
+
+// Sets arrays of the thread, of a value for each column.
+void PhaseWriter::set_columns(
+    const std::vector<int64_t>& to, const Elements& columns, Block& out,
+    const std::function<Expr(size_t array, const Expr& k, DType type)>& value) {
+  for_each_column(columns, out, [&](const Expr& k, Block& body) {
+    for (size_t i = 0; i < to.size(); ++i)
+      body.push_back(
+          {Store{to[i], k, value(i, k, to_.buffers[static_cast<size_t>(to[i])].dtype)}});
   });
-  for (size_t i = 0; i < sums.size(); ++i) arrays_[r.folds[i].var->id()] = sums[i];
+}
+
+// The statements for the folds whose totals a thread has.
+void PhaseWriter::for_each_total(const ColumnSums& sums, Block& out,
+                                 const std::function<void(size_t fold, Block&)>& body) {
+  const int groups = team_ / sums.lanes;
+  const Expr group = binary(Op::truncdiv, member_, Expr(sums.lanes));
+  for (size_t i = 0; i < sums.folds.size(); ++i) {
+    if (groups == 1) {
+      body(i, out);
+      continue;
+    }
+    If own{binary(Op::eq, group, Expr(static_cast<int64_t>(i) % groups)), {}, {}};
+    body(i, own.then);
+    out.push_back({std::move(own)});
+  }
+}
+
+void PhaseWriter::begin_totals(ColumnSums& sums, const Elements& columns, Block& out) {
+  if (!sums.is_shared_out)
+    return set_columns(sums.totals, columns, out, [&](size_t i, const Expr&, DType type) {
+      return identity_of(sums.folds[i].op, type);
+    });
+  sums.column = fresh("total");
+  let(sums.column, sums.own + binary(Op::truncmod, member_, Expr(sums.lanes)), out);
+  for (const Fold& f : sums.folds) {
+    sums.own_totals.push_back(fresh("total", total_type(f)));
+    var(sums.own_totals.back(), identity_of(f.op, total_type(f)), out);
+  }
+}
+
+void PhaseWriter::add_totals(const ColumnSums& sums, const Elements& columns, Block& out) {
+  const auto added = [&](size_t i, Expr total, int64_t buffer, const Expr& at) {
+    const Fold& f = sums.folds[i];
+    for (int s = 0; s < sums.splits; ++s)
+      total = combined(
+          f.op, total,
+          cast(load(buffer, f.var.type(), at + Expr(int64_t{s} * sums.lanes)), total_type(f)));
+    return total;
+  };
+  if (sums.is_shared_out)
+    return for_each_total(sums, out, [&](size_t i, Block& to) {
+      const Expr& total = sums.own_totals[i];
+      to.push_back({Assign{total, added(i, total, sums.shared[i], sums.column)}});
+    });
+  set_columns(sums.totals, columns, out, [&](size_t i, const Expr& k, DType type) {
+    const Expr total = load(sums.totals[i], type, k);
+    return sums.splits > 1 ? added(i, total, sums.shared[i], sums.own + sums.first + k)
+                           : added(i, total, sums.sums[i], k);
+  });
+}
+
+// The results, in their type, in each thread of a column.
+void PhaseWriter::end_totals(const ColumnSums& sums, const Elements& columns, Block& out) {
+  if (!sums.is_shared_out)
+    return set_columns(sums.sums, columns, out, [&](size_t i, const Expr& k, DType type) {
+      return cast(load(sums.totals[i], total_type(sums.folds[i]), k), type);
+    });
+  barrier(out);
+  for_each_total(sums, out, [&](size_t i, Block& to) {
+    to.push_back(
+        {Store{sums.shared[i], sums.column, cast(sums.own_totals[i], sums.folds[i].var.type())}});
+  });
+  barrier(out);
+  set_columns(sums.sums, columns, out, [&](size_t i, const Expr& k, DType type) {
+    return load(sums.shared[i], type, sums.own + sums.first + k);
+  });
 }
 
 }  // namespace cleave::simt

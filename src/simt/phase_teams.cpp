@@ -1,7 +1,9 @@
 // What a team does with the statements of an iteration: shares them out, or runs them in each
 // thread, and waits where one thread reads what another writes (hazards.h).
 #include <algorithm>
+#include <unordered_set>
 
+#include "loop/replace.h"
 #include "simt/fold_values.h"
 #include "simt/phase_writer.h"
 #include "simt/team.h"
@@ -13,6 +15,8 @@ using loop::Op;
 namespace {
 
 constexpr int64_t max_unrolled = 4, max_repeats = 4;  // chunks of a thread
+// Of what loops read again, in registers.
+constexpr int64_t max_kept_slots = 8, max_kept_bytes = 256, max_keeping_threads = 512;
 
 }  // namespace
 
@@ -120,13 +124,16 @@ void PhaseWriter::spread_among(const Elements& elements, int threads, Block& out
       to.push_back({std::move(inside)});
     };
     if (slots == 1) return write(Expr(0), out);
+    if (keeps_slots(elements, slots)) return spread_slots(elements, threads, slots, out);
     For f{.var = fresh("slot"),
           .begin = Expr(0),
           .end = Expr(slots),
           .body = {},
           .unrolled = is_owned || slots <= max_unrolled ? 0 : 1};
     ranges_.set(f.var, Range{0, slots - 1});
+    slot_ = any_slot;
     write(f.var, f.body);
+    slot_ = 0;
     return out.push_back({std::move(f)});
   }
   const auto range = ranges_.of(chunks);
@@ -135,6 +142,65 @@ void PhaseWriter::spread_among(const Elements& elements, int threads, Block& out
                             : std::nullopt);
   chunk(elements, number, Expr(0), f.body);
   out.push_back({std::move(f)});
+}
+
+// Whether a thread keeps what it reads of the chunks in registers, for another loop over them.
+bool PhaseWriter::keeps_slots(const Elements& elements, int64_t slots) const {
+  const int64_t* count = elements.count.as_const_int();
+  if (team_ == 1 || team_ > max_keeping_threads || in_columns_ || slots > max_kept_slots || elements.chunk != fold_chunk ||
+      elements.loops.size() != 1 || !count || *count % fold_chunk != 0)
+    return false;
+  int64_t bytes = 0;
+  bool is_read_again = false;
+  std::unordered_set<int64_t> seen;
+  const auto add = [&](int64_t buffer) {
+    if (written_.contains(buffer) || !seen.insert(buffer).second) return;
+    bytes += size_of(from_.buffers[static_cast<size_t>(buffer)].dtype) * slots * fold_chunk;
+    is_read_again |= read_again_.contains(buffer);
+  };
+  for (const BufferAccess& a : accesses_of(*elements.body, fold_chunk)) add(a.buffer);
+  if (elements.folds)
+    for (const loop::Fold& f : *elements.folds)
+      loop::for_each_part(f.value, [&](const Expr& part) {
+        if (part->op == Op::load) add(part->buffer());
+      });
+  return is_read_again && bytes <= max_kept_bytes;
+}
+
+// Slot by slot, all reads first.
+void PhaseWriter::spread_slots(const Elements& elements, int threads, int64_t slots, Block& out) {
+  const int64_t chunks = *elements.count.as_const_int() / elements.chunk;
+  const auto each = [&](const std::function<void(const Expr& number, Block&)>& write) {
+    for (slot_ = 0; slot_ < slots; ++slot_) {
+      const Expr number = fresh("chunk");
+      let(number, member_ + Expr(slot_ * threads), out);
+      ranges_.set(number, Range{0, chunks - 1});
+      if ((slot_ + 1) * threads <= chunks) {
+        write(number, out);
+        continue;
+      }
+      If inside{binary(Op::lt, number, Expr(chunks)), {}, {}};
+      write(number, inside.then);
+      out.push_back({std::move(inside)});
+    }
+    slot_ = 0;
+  };
+  keeps_ = true;
+  each([&](const Expr& number, Block& to) {
+    const Expr first = fresh("first");
+    let(first, number * Expr(elements.chunk), to);
+    affines_.set(first, Affine{0, elements.chunk});
+    for (const Wide& w : find_wide(elements, first))
+      if (w.is_read && w.is_kept)
+        to.push_back({CopyIn{w.local, w.buffer, w.first_indices[0], 0, elements.chunk}});
+  });
+  each([&](const Expr& number, Block& to) {
+    Elements own = elements;
+    for (size_t i = 0; i < own.sums.size(); ++i)
+      if (own.totals[i].defined()) own.sums[i] = fresh("sum", own.sums[i].type());
+    chunk(own, number, Expr(slot_), to);
+  });
+  keeps_ = false;
 }
 
 void PhaseWriter::chunk(const Elements& elements, const Expr& number, const Expr& slot,

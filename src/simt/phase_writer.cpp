@@ -42,7 +42,7 @@ int64_t PhaseWriter::add_buffer(std::string name, DType type, int64_t elements, 
 void PhaseWriter::begin(int team, int threads) {
   ranges_ = {}, affines_ = {}, pending_.clear(), locals_.clear(), scratch_.clear();
   one_stores_ = false;
-  kept_.clear(), written_.clear();
+  kept_.clear(), written_.clear(), read_again_.clear();
   team_ = team, teams_ = threads / team;
   block_ = fresh("block"), thread_ = fresh("thread");
   ranges_.set(thread_, Range{0, threads - 1});
@@ -58,8 +58,18 @@ void PhaseWriter::end(int64_t blocks, int threads, Block body) {
 
 void PhaseWriter::place_locals(const loop::Block& body) {
   const BufferAccesses accesses = accesses_of(body, fold_chunk);
-  for (const BufferAccess& a : accesses)
+  for (size_t i = 0; i < accesses.size(); ++i) {
+    const BufferAccess& a = accesses[i];
     if (a.is_write) written_.insert(a.buffer);
+    const bool is_again = std::any_of(
+        accesses.begin(), accesses.begin() + static_cast<std::ptrdiff_t>(i),
+        [&](const BufferAccess& b) {
+          return b.buffer == a.buffer && b.who == BufferAccess::Who::spread && b.who == a.who &&
+                 b.index.defined() && a.index.defined() && b.index == a.index &&
+                 b.share == a.share && b.chunk == a.chunk;
+        });
+    if (is_again) read_again_.insert(a.buffer);
+  }
   for (const BufferAccess& a : accesses) {
     const loop::Buffer& b = from_.buffers[static_cast<size_t>(a.buffer)];
     if (b.access != loop::Access::local || locals_.contains(a.buffer)) continue;

@@ -69,6 +69,25 @@ class PhaseWriter {
   void find_turned(const loop::For& f, const loop::For& g, int64_t width);
   void columns_fold(const loop::Reduce& r, const Elements& columns, int lanes, const Expr& split,
                     int splits, const Expr& first, Block& out);
+  // What the folds of columns have: of each thread, and of all that share a column's rows.
+  struct ColumnSums {
+    const std::vector<loop::Fold>& folds;
+    int lanes = 0, splits = 1;
+    Expr first;                                    // column of the thread
+    std::vector<int64_t> sums, totals, shared = {};  // buffers, by fold
+    Expr own = {};                                 // where those of the team begin in `shared`
+    // A total is one thread's: that of fold and column.
+    bool is_shared_out = false;
+    Expr column = {};  // in `shared`
+    Exprs own_totals = {};
+  };
+  void set_columns(const std::vector<int64_t>& to, const Elements& columns, Block& out,
+                   const std::function<Expr(size_t array, const Expr& k, DType type)>& value);
+  void for_each_total(const ColumnSums& sums, Block& out,
+                      const std::function<void(size_t fold, Block&)>& body);
+  void begin_totals(ColumnSums& sums, const Elements& columns, Block& out);
+  void add_totals(const ColumnSums& sums, const Elements& columns, Block& out);
+  void end_totals(const ColumnSums& sums, const Elements& columns, Block& out);
   void columns_rows(Elements row, const Expr& first, const Expr& begin, int64_t block, int splits,
                     const Expr& all, Block& out);
   void for_each_column(const Elements& columns, Block& out,
@@ -78,6 +97,8 @@ class PhaseWriter {
   int sharers(const std::vector<loop::Loop>& loops, int64_t chunk) const;
   void spread(const Elements& elements, Block& out);
   void spread_among(const Elements& elements, int threads, Block& out);
+  bool keeps_slots(const Elements& elements, int64_t slots) const;
+  void spread_slots(const Elements& elements, int threads, int64_t slots, Block& out);
   void chunk(const Elements& elements, const Expr& number, const Expr& slot, Block& out);
   void chunk_at(const Elements& elements, const Expr& first, Block& out);
   void chunk_elements(const Elements& elements, const Expr& first, bool is_full, Block& out);
@@ -120,6 +141,7 @@ class PhaseWriter {
     Expr index;
     Exprs first_indices;  // of each repeat
     bool is_read = false, is_written = false;
+    bool is_kept = false;
   };
   std::vector<Wide> find_wide(const Elements& elements, const Expr& from);
   std::vector<Wide> wide_;
@@ -130,9 +152,14 @@ class PhaseWriter {
     int64_t buffer = 0;
     Expr index;  // with the loop's variable replaced by the shared one
     int64_t elements = 0, chunk = 0, repeats = 0;  // of the loop
+    int64_t slot = 0;                              // of the thread's chunks
     int64_t local = 0;
   };
   std::vector<Kept> kept_;
+  static constexpr int64_t any_slot = -1;
+  int64_t slot_ = 0;                        // that is written; any_slot: one of several
+  bool keeps_ = false;                      // each slot has registers of its own
+  std::unordered_set<int64_t> read_again_;  // buffers, by another loop over the same elements
   bool in_columns_ = false;              // whose threads share elements out in another way
   std::unordered_set<int64_t> written_;  // buffers, in this phase
   // ---- of a tile: what it reads across, in shared memory

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <unordered_set>
 
 #include "loop/sum_blocks.h"
 #include "simt/hazards.h"
@@ -33,6 +34,25 @@ bool any_inside(const loop::Block& block, const F& test) {
 }
 
 constexpr int most_splits = 32;
+constexpr int64_t thread_bytes = 400;  // of columns, in registers
+
+// That a thread holds for a column: sums, what it reads, and what it writes in each row.
+int64_t column_bytes(const loop::For& f, const loop::Kernel& kernel) {
+  int64_t bytes = 0;
+  std::unordered_set<int64_t> seen;
+  const auto add = [&](const BufferAccesses& accesses, bool writes) {
+    for (const BufferAccess& a : accesses)
+      if (a.is_write <= writes && seen.insert(a.buffer).second)
+        bytes += size_of(kernel.buffers[static_cast<size_t>(a.buffer)].dtype);
+  };
+  for (const loop::Stmt& s : f.body) {
+    auto* r = std::get_if<loop::Reduce>(&s.node);
+    add(accesses_of(s, fold_chunk), r != nullptr);
+    if (r)
+      for (const loop::Fold& fold : r->folds) bytes += size_of(fold.var.type());
+  }
+  return bytes;
+}
 
 // Lets and Stores alone.
 bool is_plain(const loop::Block& body) {
@@ -53,9 +73,10 @@ bool reads_and_writes_one(const loop::Block& body) {
 }  // namespace
 
 int column_width(const loop::For& f, const loop::Kernel& kernel) {
+  const int64_t bytes = column_bytes(f, kernel);
   for (const BufferAccess& a : accesses_of(f.body, fold_chunk)) {
     const loop::Buffer& b = kernel.buffers[static_cast<size_t>(a.buffer)];
-    if (b.elements > 1 && size_of(b.dtype) <= 2) return 8;
+    if (b.elements > 1 && size_of(b.dtype) <= 2 && 8 * bytes <= thread_bytes) return 8;
   }
   return 4;
 }

@@ -137,10 +137,10 @@ std::vector<PhaseWriter::Wide> PhaseWriter::find_wide(const Elements& elements, 
     if (!is_stored && team_ > 1 && count && elements.loops.size() == 1 && !in_columns_ &&
         !written_.contains(u.buffer)) {
       Kept kept{u.buffer, replaced(at, VariableValues{{var->id(), shared_variable()}}), *count,
-                elements.chunk, elements.repeats};
+                elements.chunk, elements.repeats, slot_};
       const auto known = std::ranges::find_if(kept_, [&](const Kept& k) {
         return k.buffer == kept.buffer && k.index == kept.index && k.elements == kept.elements &&
-               k.chunk == kept.chunk && k.repeats == kept.repeats;
+               k.chunk == kept.chunk && k.repeats == kept.repeats && k.slot == kept.slot;
       });
       if (known != kept_.end()) {
         out.back().local = known->local, out.back().is_read = false;
@@ -150,8 +150,9 @@ std::vector<PhaseWriter::Wide> PhaseWriter::find_wide(const Elements& elements, 
           add_buffer(b.name, b.dtype, elements.chunk * elements.repeats, Space::thread);
       const int64_t at_once =
           elements.chunk * elements.repeats * sharers(elements.loops, elements.chunk);
-      if (*count == at_once || (elements.repeats == 1 && *count <= at_once))
-        kept_.push_back(std::move(kept));
+      out.back().is_kept =
+          keeps_ || *count == at_once || (elements.repeats == 1 && *count <= at_once);
+      if (out.back().is_kept) kept_.push_back(std::move(kept));
       continue;
     }
     out.back().local =

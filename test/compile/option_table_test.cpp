@@ -16,7 +16,7 @@ namespace {
 // The fields of the two values, by name: a field more, and neither of the bindings compiles.
 #define COMPILE_FIELDS                                                                           \
   executor, threads, compiler, target, device, backend, ops, kept_sizes, other_sizes, offload,   \
-      cudagraphs, cache, cache_dir, cache_bytes, cache_check, dump_dir, repro, watch, observers, \
+      deterministic, cudagraphs, cache, cache_dir, cache_bytes, cache_check, dump_dir, repro, watch, observers, \
       log, memory_budget, partition, autocast, passes_off, passes_on, strict, freeze, rules,     \
       functions
 #define TRAIN_FIELDS                                                                    \
@@ -71,6 +71,7 @@ std::string difference(const TrainOptions& a, const TrainOptions& b) {
   compare("kept_sizes", x.kept_sizes == y.kept_sizes);
   compare("other_sizes", x.other_sizes == y.other_sizes);
   compare("offload", x.offload == y.offload);
+  compare("deterministic", x.deterministic == y.deterministic);
   compare("cudagraphs", x.cudagraphs == y.cudagraphs);
   compare("cache", x.cache == y.cache);
   compare("cache_dir", x.cache_dir == y.cache_dir);
@@ -180,6 +181,7 @@ class RandomOptions {
                         .kept_sizes = static_cast<int64_t>(bits()),
                         .other_sizes = static_cast<OtherSizes>(below(2)),
                         .offload = below(2) != 0,
+                        .deterministic = below(2) != 0,
                         .cudagraphs = static_cast<CudaGraphs>(below(3)),
                         .cache_dir = word(),
                         .cache_bytes = static_cast<int64_t>(bits()),

@@ -21,7 +21,8 @@ Result<LibraryFunctionPtr> CudaBackend::library(const LibrarySpec& spec) {
   const std::lock_guard lock(mutex_);
   if (const auto at = functions_.find(spec); at != functions_.end()) return at->second;
   CLEAVE_TRY(LibraryFunctionPtr function,
-             make_library(spec, cuda_library_device(target().cuda_arch, index_), target().answers));
+             make_library(spec, cuda_library_device(target().cuda_arch, index_), target().answers,
+                          target().is_deterministic));
   return functions_[spec] = std::move(function);
 }
 
@@ -49,7 +50,8 @@ Result<std::string> CudaBackend::identity(cache::Store*) {
   std::string answers;
   for (const auto& [call, answer] : target().answers)
     answers += fmt::format("{} {}\n", call, answer);
-  return fmt::format("{} {}\n{}\n{}", target_word(target()), target().cuda_arch, compiler, answers);
+  return fmt::format("{} {}{}\n{}\n{}", target_word(target()), target().cuda_arch,
+                     target().is_deterministic ? "" : " adds in any order", compiler, answers);
 }
 
 bool CudaBackend::is_of_target(const CudaDevice& device) const {

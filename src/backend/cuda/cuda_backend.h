@@ -25,8 +25,8 @@ class CudaBackend final : public Backend {
   FuseCosts fuse_costs() const override {
     FuseCosts out = FuseCosts::of(rates());
     out.choices = {.cut = {.few_results = 256,
-                           .long_fold = 1 << 13,
-                           .chunk_elements = 1 << 13,
+                           .long_fold = 1 << 12,
+                           .chunk_elements = 1 << 11,
                            .max_parts = 1024,
                            .part_rows = 16,
                            .partial_sums = int64_t{1} << 22},

@@ -11,21 +11,29 @@ using Do = CudnnPointwise;
 constexpr float masked_out = -std::numeric_limits<float>::infinity();
 constexpr float one = 1;
 
-// Whether several blocks add to dquery as they come: fast, and the last bits may differ from run to
-// run. Else cuDNN keeps all of dS, 2 * rows * columns bytes a head.
-constexpr bool adds_dquery_in_any_order = true;
+constexpr int64_t half = 2;  // bytes
+using Sums = CudnnGradientSpec::Sums;
 
 int64_t round_up(int64_t a, int64_t unit) { return (a + unit - 1) / unit * unit; }
 
+int64_t score_bytes(const AttentionSpec& s) {
+  return half * s.batch * s.heads * round_up(s.rows, 64) * round_up(s.columns, 128);
+}
+
 // The most that a gradient's plan may take itself. Of cuDNN 9.28 for sm_90: 256 bytes, the
 // gradients of each head's keys and values where heads share them, and dS if it is kept.
-int64_t gradient_plan_bytes(const AttentionSpec& s) {
-  const int64_t heads = s.batch * s.heads, half = 2;
+int64_t gradient_plan_bytes(const AttentionSpec& s, Sums sums) {
   int64_t bytes = int64_t{1} << 20;
-  if (s.key_group > 1) bytes += half * heads * s.columns * (s.width + s.value_width);
-  if (!adds_dquery_in_any_order)
-    bytes += half * heads * round_up(s.rows, 64) * round_up(s.columns, 128);
-  return bytes;
+  if (s.key_group > 1)
+    bytes += half * s.batch * s.heads * s.columns * (s.width + s.value_width);
+  return sums == Sums::in_order ? bytes + score_bytes(s) : bytes;
+}
+
+// Of dquery in f32, where it is summed so.
+int64_t dquery_bytes(const AttentionSpec& s, Sums sums) {
+  return sums == Sums::in_order
+             ? 0
+             : s.batch * s.heads * s.rows * s.width * int64_t{sizeof(float)};
 }
 
 // Vectors of 16 bytes are read.
@@ -144,16 +152,30 @@ bool CudnnAttentionGradient::takes(const AttentionBackwardSpec& s) {
          is_taken(s.dkey) && is_taken(s.dvalue);
 }
 
-int64_t CudnnAttentionGradient::scratch_bytes(const AttentionBackwardSpec& s) {
-  const AttentionSpec& f = s.forward;
-  const int64_t sums = f.batch * f.heads * f.rows * (f.width + 1) * int64_t{sizeof(float)};
-  return round_up(gradient_plan_bytes(f) + sums, 64);
+AttentionSpec CudnnGradientSpec::part() const {
+  AttentionSpec s = forward;
+  if (sums == Sums::in_any_order) return s;
+  // `rows`: sums of rows that one of n has; those of a part begin at 16 bytes.
+  const auto shrink = [&](int64_t& n, int64_t unit, int64_t rows) {
+    const int64_t all = n / unit;
+    for (int64_t parts = 2; parts <= all && score_bytes(s) > most_score_bytes; ++parts)
+      if (all % parts == 0 && all / parts * unit * rows % 4 == 0) n = all / parts * unit;
+  };
+  shrink(s.batch, 1, s.heads * s.rows);
+  shrink(s.heads, s.key_group, s.rows);
+  return s;
 }
 
-Result<CudnnAttentionGradient> CudnnAttentionGradient::make(const AttentionBackwardSpec& spec,
+int64_t CudnnAttentionGradient::scratch_bytes(const CudnnGradientSpec& s) {
+  const AttentionSpec f = s.part();
+  const int64_t delta = f.batch * f.heads * f.rows * int64_t{sizeof(float)};
+  return round_up(gradient_plan_bytes(f, s.sums) + dquery_bytes(f, s.sums) + delta, 64);
+}
+
+Result<CudnnAttentionGradient> CudnnAttentionGradient::make(const CudnnGradientSpec& spec,
                                                             const CudnnPtr& cudnn,
                                                             const LibraryDevice&) {
-  const AttentionSpec& s = spec.forward;
+  const AttentionSpec s = spec.part();
   constexpr size_t reads_past_keys = 91500;  // up to this version, where a tile isn't full
   if (s.columns % 128 != 0 && cudnn->api().version() <= reads_past_keys)
     return unsupported("cudnn {}: a gradient of {} keys, expected a multiple of 128",
@@ -169,8 +191,8 @@ Result<CudnnAttentionGradient> CudnnAttentionGradient::make(const AttentionBackw
       g.tensor(shape.type, {values[0], values[1], values[3], values[2]}, transposed(s.value));
   const int64_t out = g.tensor(shape.type, shape.out, strides(s.out));
   const int64_t dout = g.tensor(shape.type, shape.out, strides(spec.dout));
-  const Sizes4 rows_apart{s.heads * s.rows, s.rows, 1, 1};
-  const int64_t sums = g.tensor(Type::f32, shape.by_row, rows_apart);
+  const int64_t all_rows = spec.forward.heads * s.rows;
+  const int64_t sums = g.tensor(Type::f32, shape.by_row, {all_rows, s.rows, 1, 1});
   const int64_t dquery = g.tensor(shape.type, shape.query, strides(spec.dquery));
   const int64_t dkey = g.tensor(shape.type, keys, strides(spec.dkey));
   const int64_t dvalue = g.tensor(shape.type, values, strides(spec.dvalue));
@@ -179,7 +201,7 @@ Result<CudnnAttentionGradient> CudnnAttentionGradient::make(const AttentionBackw
 
   const int64_t products = g.pointwise(Do::mul, {dout, out}, inner(shape.out));
   const int64_t product_sum = g.reduce(CudnnReduction::add, products, inner(shape.by_row));
-  const int64_t delta = g.tensor(Type::f32, shape.by_row, rows_apart);
+  const int64_t delta = g.tensor(Type::f32, shape.by_row, {s.heads * s.rows, s.rows, 1, 1});
   g.pointwise(Do::mul, {product_sum, one_at}, delta);
 
   int64_t scores = g.matmul(query, key, inner(shape.scores));
@@ -198,7 +220,7 @@ Result<CudnnAttentionGradient> CudnnAttentionGradient::make(const AttentionBackw
 
   const int64_t key_rows = g.reshape(key, g.inner(shape.type, keys, strides(s.key)));
   int64_t dquery_sums = 0;
-  if (adds_dquery_in_any_order) {
+  if (spec.sums == Sums::in_any_order) {
     dquery_sums = g.tensor(Type::f32, shape.query,
                            {s.heads * s.rows * s.width, s.rows * s.width, s.width, 1});
     g.pointwise(Do::identity, {g.matmul(dscores, key_rows, dquery_sums)}, dquery);
@@ -206,7 +228,7 @@ Result<CudnnAttentionGradient> CudnnAttentionGradient::make(const AttentionBackw
     g.matmul(dscores, key_rows, dquery);
   }
 
-  CLEAVE_TRY(CudnnPlan plan, std::move(g).plan(gradient_plan_bytes(s)));
+  CLEAVE_TRY(CudnnPlan plan, std::move(g).plan(gradient_plan_bytes(s, spec.sums)));
   CudnnAttentionGradient made(std::move(plan), spec);
   made.query_ = query, made.key_ = key, made.value_ = value, made.out_ = out, made.sums_ = sums;
   made.dout_ = dout, made.dquery_ = dquery, made.dkey_ = dkey, made.dvalue_ = dvalue;
@@ -217,27 +239,36 @@ Result<CudnnAttentionGradient> CudnnAttentionGradient::make(const AttentionBackw
 
 void CudnnAttentionGradient::run(void* const* at, void* scratch, void* queue) const {
   using At = AttentionOperand;
-  const AttentionSpec& f = spec_.forward;
-  const auto scale = static_cast<float>(f.scale);
+  const AttentionSpec &all = spec_.forward, part = spec_.part();
+  const auto scale = static_cast<float>(all.scale);
   char* workspace = static_cast<char*>(scratch);
-  char* dquery_sums = workspace + gradient_plan_bytes(f);
-  char* delta = dquery_sums + f.batch * f.heads * f.rows * f.width * int64_t{sizeof(float)};
-  std::vector<std::pair<int64_t, const void*>> pointers = {{query_, at[At::query]},
-                                                           {key_, at[At::key]},
-                                                           {value_, at[At::value]},
-                                                           {out_, at[At::out]},
-                                                           {sums_, at[At::logsumexp]},
-                                                           {dout_, at[At::dout]},
-                                                           {dquery_, at[At::dquery]},
-                                                           {dkey_, at[At::dkey]},
-                                                           {dvalue_, at[At::dvalue]},
-                                                           {delta_, delta},
-                                                           {dquery_sums_, dquery_sums},
-                                                           {scale_at_, &scale},
-                                                           {one_at_, &one}};
-  if (masked_at_ != 0) pointers.emplace_back(masked_at_, &masked_out);
-  if (dquery_sums_ == 0) std::erase_if(pointers, [](const auto& p) { return p.first == 0; });
-  plan_.run(pointers, workspace, queue);
+  char* dquery_sums = workspace + gradient_plan_bytes(part, spec_.sums);
+  char* delta = dquery_sums + dquery_bytes(part, spec_.sums);
+  for (int64_t batch = 0; batch < all.batch; batch += part.batch)
+    for (int64_t head = 0; head < all.heads; head += part.heads) {
+      const auto from = [&](size_t position, const HeadStrides& strides, int64_t group) {
+        return static_cast<const char*>(at[position]) +
+               half * (batch * strides.batch + head / group * strides.head);
+      };
+      const void* const sums =
+          static_cast<const float*>(at[At::logsumexp]) + (batch * all.heads + head) * all.rows;
+      std::vector<std::pair<int64_t, const void*>> pointers = {
+          {query_, from(At::query, all.query, 1)},
+          {key_, from(At::key, all.key, all.key_group)},
+          {value_, from(At::value, all.value, all.value_group)},
+          {out_, from(At::out, all.out, 1)},
+          {sums_, sums},
+          {dout_, from(At::dout, spec_.dout, 1)},
+          {dquery_, from(At::dquery, spec_.dquery, 1)},
+          {dkey_, from(At::dkey, spec_.dkey, all.key_group)},
+          {dvalue_, from(At::dvalue, spec_.dvalue, all.value_group)},
+          {delta_, delta},
+          {scale_at_, &scale},
+          {one_at_, &one}};
+      if (masked_at_ != 0) pointers.emplace_back(masked_at_, &masked_out);
+      if (dquery_sums_ != 0) pointers.emplace_back(dquery_sums_, dquery_sums);
+      plan_.run(pointers, workspace, queue);
+    }
 }
 
 }  // namespace cleave::cuda

@@ -2,8 +2,10 @@
 // bits are ours), heads in groups, operands read and written by their strides.
 //
 //   forward     no workspace
-//   gradient    dquery is summed in f32, in the workspace, in an order that may differ from run to
-//               run in its last bits
+//   gradient    in_any_order: dquery is summed in f32, in the workspace, as blocks come: its last
+//               bits may differ from run to run.
+//               in_order: cuDNN keeps the gradient of scores, 2 bytes each, and multiplies it by the
+//               keys, of as many heads at a time as take 256 MiB, and at least of one group.
 #pragma once
 #include "backend/cuda/cudnn_graph.h"
 #include "backend/cuda/library_device.h"
@@ -31,22 +33,32 @@ class CudnnAttention {
   int64_t query_ = 0, key_ = 0, value_ = 0, out_ = 0, sums_ = 0, scale_at_ = 0, masked_at_ = 0;
 };
 
+struct CudnnGradientSpec : AttentionBackwardSpec {
+  enum class Sums : uint8_t { in_order, in_any_order };
+  Sums sums = Sums::in_order;  // of dquery
+  int64_t most_score_bytes = int64_t{256} << 20;
+
+  // What one plan computes: all of it, or as many batches, or else heads of one, as the gradient of
+  // scores may take, if the sums of their rows begin at multiples of 16 bytes.
+  AttentionSpec part() const;
+};
+
 class CudnnAttentionGradient {
  public:
   static bool takes(const AttentionBackwardSpec& spec);
-  static int64_t scratch_bytes(const AttentionBackwardSpec& spec);
+  static int64_t scratch_bytes(const CudnnGradientSpec& spec);
   static bool reads(size_t position) {
     return position < AttentionOperand::mask || position >= AttentionOperand::out;
   }
-  static Result<CudnnAttentionGradient> make(const AttentionBackwardSpec& spec,
-                                             const CudnnPtr& cudnn, const LibraryDevice& device);
+  static Result<CudnnAttentionGradient> make(const CudnnGradientSpec& spec, const CudnnPtr& cudnn,
+                                             const LibraryDevice& device);
   void run(void* const* operands, void* scratch, void* queue) const;
 
  private:
-  CudnnAttentionGradient(CudnnPlan plan, const AttentionBackwardSpec& spec)
+  CudnnAttentionGradient(CudnnPlan plan, const CudnnGradientSpec& spec)
       : plan_(std::move(plan)), spec_(spec) {}
-  CudnnPlan plan_;
-  AttentionBackwardSpec spec_;
+  CudnnPlan plan_;  // of a part
+  CudnnGradientSpec spec_;
   int64_t query_ = 0, key_ = 0, value_ = 0, out_ = 0, sums_ = 0, dout_ = 0;
   int64_t dquery_ = 0, dkey_ = 0, dvalue_ = 0, delta_ = 0, dquery_sums_ = 0;
   int64_t scale_at_ = 0, masked_at_ = 0, one_at_ = 0;

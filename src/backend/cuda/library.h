@@ -4,7 +4,8 @@
 //   plan(product->scratch_bytes());
 //   product->call(pointers, scratch, {.executor = executor, .queue = stream});
 //
-// Calls are queued. What needs the device (handles, choices of algorithms, loaded code) is made at
+// Where calls needn't be deterministic, the sums of some (cudnn_attention.h) are added up as blocks
+// come. Calls are queued. What needs the device (handles, choices of algorithms, loaded code) is made at
 // the first call. Errors: Unsupported for dtypes that a kind of call doesn't cover; Bug for sizes
 // that no operator gives.
 #pragma once
@@ -15,6 +16,6 @@
 namespace cleave::cuda {
 
 Result<LibraryFunctionPtr> make_library(const LibrarySpec& spec, const LibraryDevicePtr& device,
-                                        const Answers& answers = {});
+                                        const Answers& answers = {}, bool is_deterministic = true);
 
 }  // namespace cleave::cuda

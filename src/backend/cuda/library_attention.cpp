@@ -26,17 +26,19 @@ Result<LibraryFunctionPtr> make_attention(const AttentionSpec& s, const LibraryD
 }
 
 Result<LibraryFunctionPtr> make_attention_gradient(const AttentionBackwardSpec& s,
-                                                   const LibraryDevicePtr& device) {
+                                                   const LibraryDevicePtr& device,
+                                                   bool is_deterministic) {
   const AttentionSpec& f = s.forward;
   CLEAVE_CHECK(check(f));
   if (f.key_group != f.value_group || (f.sum_rows == 0 && f.rows > 0))
     return bug("attention: a backward of groups {} and {}, sums of {} rows", f.key_group,
                f.value_group, f.sum_rows);
-  if (CudnnAttentionGradient::takes(s))
-    return LibraryFunctionPtr(
-        std::make_shared<CudnnFunction<AttentionBackwardSpec, CudnnAttentionGradient>>(
-            s, device, plain_scratch_bytes(s)));
-  return make_plain(s, *device);
+  if (!CudnnAttentionGradient::takes(s)) return make_plain(s, *device);
+  using enum CudnnGradientSpec::Sums;
+  const CudnnGradientSpec by_cudnn{s, is_deterministic ? in_order : in_any_order};
+  return LibraryFunctionPtr(
+      std::make_shared<CudnnFunction<CudnnGradientSpec, CudnnAttentionGradient>>(
+          by_cudnn, device, plain_scratch_bytes(s)));
 }
 
 }  // namespace cleave::cuda

@@ -13,6 +13,7 @@ namespace cleave::cuda {
 Result<LibraryFunctionPtr> make_attention(const AttentionSpec& spec,
                                           const LibraryDevicePtr& device);
 Result<LibraryFunctionPtr> make_attention_gradient(const AttentionBackwardSpec& spec,
-                                                   const LibraryDevicePtr& device);
+                                                   const LibraryDevicePtr& device,
+                                                   bool is_deterministic = true);
 
 }  // namespace cleave::cuda
