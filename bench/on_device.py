@@ -12,6 +12,7 @@ and, if they are there, the peers (../shared/peers). The second command, on the 
   steps       whole training steps in bf16, ours and PyTorch's in turns: eager, torch.compile, and that
               captured in a CUDA graph; best / ours above 1: ours is faster
   graphs      the same steps, started as one CUDA graph and call by call: equal losses, ms, the host's ms
+  order       gpt2 and bert with and without CompileOptions::deterministic: what the same bits cost
   offload     steps within budgets: copies to the host's memory and recomputation, recomputation alone
   profile     the slowest calls of each step
   sanitizer   compute-sanitizer's memcheck and racecheck over a step of the small models, where it is
@@ -120,6 +121,14 @@ def offload(a):
             print(f"{model:<10}{percent + '%':>8}{ms}{one['peak_bytes'] / 1e9:>9.2f}{exact:>9}{one['counters'].get('offloaded_bytes', 0) / 1e9:>8.2f}  {same}", flush=True)
 
 
+def order(a):
+    print(f"== gradients of attention in order, or as blocks come\n{'model':<10}{'ms':>9}{'any ms':>9}{'peak GB':>9}{'any GB':>9}  losses of two runs", flush=True)
+    for model in a.models:
+        one, again, fast = step(model, a), step(model, a), step(model, a, "--any-order")
+        if not one or not again or not fast: continue
+        print(f"{model:<10}{one['step_ms']:>9.2f}{fast['step_ms']:>9.2f}{one['peak_bytes'] / 1e9:>9.2f}{fast['peak_bytes'] / 1e9:>9.2f}  {'equal' if one['losses'] == again['losses'] else 'DIFFER'}", flush=True)
+
+
 def profile(a):
     for model in a.models:
         done = run(HERE / "bench_step", f"{MODELS[model]}:bf16", "--device", "cuda:0", "--seconds", "1", "--profile")
@@ -143,7 +152,7 @@ def main():
         return pack(a.folder, a.build)
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words = lambda text: [w for w in text.split(",") if w]
-    p.add_argument("--parts", type=words, default=["doctor", "checks", "graphs", "steps", "offload", "sanitizer"])
+    p.add_argument("--parts", type=words, default=["doctor", "checks", "graphs", "order", "steps", "offload", "sanitizer"])
     p.add_argument("--models", type=words, default=list(MODELS))
     p.add_argument("--modes", type=words, default=["eager", "inductor", "graph"])
     p.add_argument("--seconds", default="2")
@@ -155,6 +164,7 @@ def main():
     if "checks" in a.parts: print_run("checks", HERE / "check_device", "cuda:0", a.graphs, "0", str(os.cpu_count()))
     if "graphs" in a.parts: graphs(a)
     if "steps" in a.parts: steps(a)
+    if "order" in a.parts: order(a)
     if "offload" in a.parts: offload(a)
     if "profile" in a.parts: profile(a)
     if "sanitizer" in a.parts: sanitizer(a)

@@ -86,6 +86,11 @@ Result<Shape> pooled_shape(const OpView& op, int input, size_t rank) {
 DimTaps windows_over(const PoolWindows& w, size_t d, int64_t count) {
   const int64_t kernel = w.kernel[d], stride = w.stride[d], padding = w.padding[d];
   DimTaps out;
+  if (kernel == 1 && stride == 1 && padding == 0) {  // each element is a window
+    out.count = 1;
+    out.tap = [](KernelBuilder&, const Expr& i, const Expr&) { return Tap{i, {}, {}}; };
+    return out;
+  }
   out.count = std::min((kernel + stride - 1) / stride, count);
   // Counts down from the last window that may contain i, or the last existing one if that is less.
   out.tap = [=](KernelBuilder&, const Expr& i, const Expr& t) {

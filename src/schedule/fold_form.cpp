@@ -1,10 +1,25 @@
 #include "schedule/fold_form.h"
 
 #include <algorithm>
+#include <bit>
 
-#include "loop/kernel.h"
+#include "loop/sum_blocks.h"
 
 namespace cleave {
+
+namespace {
+
+// Rows of a part of which each of up to so many threads has as many blocks.
+int64_t even_step(int64_t rows, int64_t threads) {
+  constexpr int64_t block = loop::column_terms.block;
+  const auto blocks = static_cast<uint64_t>((rows + block - 1) / block);
+  const auto all = static_cast<uint64_t>(threads);
+  return block * static_cast<int64_t>(blocks <= all ? std::bit_ceil(blocks)
+                                                    : (blocks + all - 1) / all * all);
+}
+
+}  // namespace
+
 FoldForm FoldForm::of(const std::vector<int64_t>& shape, const std::vector<int64_t>& dims,
                       const FoldParts& cut) {
   FoldForm out;
@@ -30,6 +45,10 @@ FoldForm FoldForm::of(const std::vector<int64_t>& shape, const std::vector<int64
     out.parts = std::min(cut.max_parts, out.count / cut.chunk_elements);
   }
   out.step = (first->extent + out.parts - 1) / out.parts;
+  if (out.kind == Kind::columns && cut.row_threads > 1 && out.parts > 1) {
+    out.step = even_step(out.step, cut.row_threads);
+    out.parts = (first->extent + out.step - 1) / out.step;
+  }
   return out;
 }
 

@@ -56,6 +56,42 @@ TEST(CudaBackend, is_made_for_its_targets) {
   EXPECT_EQ(dynamic_cast<CudaBackend*>(make_backend(Target::here()).get()), nullptr);
 }
 
+// Of programs for a device of a processor's target, too.
+TEST(CudaBackend, is_deterministic_as_the_target) {
+  using enum CompilerChoice;
+  for (const bool is_deterministic : {true, false})
+    for (const char* word : {"sm_90", "x86-64-v3"}) {
+      Target target = Target::named(word);
+      target.is_deterministic = is_deterministic;
+      EXPECT_EQ(make_backend(target, automatic, Device::cuda(0))->target().is_deterministic,
+                is_deterministic);
+    }
+  const auto identity = [](bool is_deterministic) {
+    Target target = Target::named("sm_90");
+    target.is_deterministic = is_deterministic;
+    return value_or_throw(
+        CudaBackend(target, 0, {.device = opened_device, .compiler = fake_compiler})
+            .identity(nullptr));
+  };
+  EXPECT_NE(identity(true), identity(false));
+  // The gradient of scores lies in the workspace, or the sums of dquery do.
+  const AttentionBackwardSpec s = [] {
+    const HeadStrides at{.batch = 8 * 512 * 64, .head = 512 * 64, .row = 64, .column = 1};
+    AttentionSpec f{.dtype = DType::bf16, .batch = 2, .heads = 8, .rows = 512, .columns = 512,
+                    .width = 64, .value_width = 64};
+    f.query = f.key = f.value = f.out = at, f.sum_rows = 512;
+    return AttentionBackwardSpec{.forward = f, .dout = at, .dquery = at, .dkey = at, .dvalue = at};
+  }();
+  const auto scratch_bytes = [&](bool is_deterministic) {
+    Target target = Target::named("sm_90");
+    target.is_deterministic = is_deterministic;
+    return value_or_throw(make_backend(target)->library(s))->scratch_bytes();
+  };
+  const int64_t delta = 2 * 8 * 512 * 4;
+  EXPECT_EQ(scratch_bytes(true), (1 << 20) + 2 * 8 * 512 * 512 * 2 + delta);
+  EXPECT_EQ(scratch_bytes(false), (1 << 20) + delta * 64 + delta);
+}
+
 TEST(CudaBackend, builds_kernels_that_run) {
   const FakeState fake;
   fake->kernels["add_one"] = run_add_one;

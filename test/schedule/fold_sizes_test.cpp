@@ -67,5 +67,23 @@ TEST(FoldSizes, parts_of_columns) {
   EXPECT_EQ(parts(6272, 1 << 20), 4);
 }
 
+// Of each part of which 32 threads have as many blocks of 16 rows.
+TEST(FoldSizes, parts_whose_rows_are_shared_evenly) {
+  const FoldParts cut{.max_parts = 1024, .part_rows = 16, .row_threads = 32};
+  const auto step = [&](int64_t rows) {
+    const FoldForm form = FoldForm::of({rows, 64}, {0}, cut);
+    EXPECT_GE(form.parts * form.step, rows);
+    EXPECT_LT((form.parts - 1) * form.step, rows);
+    return form.step;
+  };
+  EXPECT_EQ(step(16384), 16);
+  EXPECT_EQ(step(25088), 32);    // not 25
+  EXPECT_EQ(step(100352), 128);  // not 98
+  EXPECT_EQ(step(401408), 512);  // not 392
+  EXPECT_EQ(step(1605632), 2048);
+  EXPECT_EQ(step(6272), 16);
+  EXPECT_EQ(step(31), 31);  // one part
+}
+
 }  // namespace
 }  // namespace cleave::random

@@ -127,6 +127,25 @@ TEST(CudaText, names_are_given_once) {
   EXPECT_GT(names.size(), 10u);
 }
 
+// Nor are those of a thread's chunks one another's.
+TEST(CudaText, names_of_chunks_are_given_once_in_a_scope) {
+  const CudaKernel k = cuda_of(
+      "kernel %y(%x: f32[1152] read, %y: f32[1152] write) work 1152 {\n  for p in 3 parallel {\n"
+      "    fold over r in 384 {\n      s = sum of %x[p*384 + r]\n    }\n"
+      "    for j in 384 independent {\n      %y[p*384 + j] = %x[p*384 + j] - s\n    }\n  }\n}\n");
+  std::vector<std::set<std::string>> scopes(1);
+  std::istringstream words(k.text);
+  int defined = 0;
+  for (std::string word, type; words >> word; type = word) {
+    if (word == "{") scopes.emplace_back();
+    if (word == "}") scopes.pop_back();
+    if (type != "float" && type != "int32_t") continue;
+    EXPECT_TRUE(scopes.back().insert(word).second) << word << " is defined twice\n" << k.text;
+    ++defined;
+  }
+  EXPECT_GT(defined, 15);
+}
+
 // A row that other threads read, of n numbers.
 CudaKernel reversed_row(int64_t n) {
   return cuda_of(test::with(

@@ -313,7 +313,7 @@ TEST(MapThreads, reads_of_a_branch_are_not_kept) {
   for (const std::string around : {"if lt(p, 1)", "for i in truncdiv(%n[p], 2)"}) {
     std::string at = text;
     at.replace(at.find("AROUND"), 6, around);
-    expect_right(at, {16, 256, 768, 2048, 8192});
+    expect_right(at, {16, 256, 384, 768, 1160, 2048, 8192});
   }
 }
 
@@ -326,7 +326,33 @@ TEST(MapThreads, reads_of_another_row_are_not_kept) {
       "  "
       "}\n    }\n"
       "  }\n}\n";
-  expect_right(text, {16, 256, 768, 2048, 8192});
+  expect_right(text, {16, 256, 384, 768, 1160, 2048, 8192});
+}
+
+std::string normalised(const std::string& type) {
+  return "kernel %y(%x: " + type + "[3N] read, %w: " + type + "[N] read, %y: " + type +
+         "[3N] write) work 3N {\n  for p in 3 parallel {\n"
+         "    fold over r in N {\n      s = sum of %x[p*N + r]\n    }\n"
+         "    fold over q in N {\n      t = sum of (%x[p*N + q] - s)*%w[q]\n    }\n"
+         "    for j in N independent {\n      %y[p*N + j] = %x[p*N + j]*t + s\n    }\n  }\n}\n";
+}
+
+// Of a row of several chunks each, which loops read again, each thread reads its chunks once.
+TEST(MapThreads, what_a_row_reads_again_stays_in_registers) {
+  for (const char* type : {"f32", "bf16"})
+    expect_right(normalised(type),
+                 {16,   264,  376,  384,  392,  760,  768,  776,  1016, 1024, 1032, 1160,
+                        2040, 2048, 2056, 3000, 4096, 5000, 8184, 8200, 9000, 33000});
+  const auto copies = [](const std::string& type, int64_t n) {
+    return test::count<CopyIn>(
+        mapped(test::with(normalised(type), {{"3N", 3 * n}, {"N", n}})));
+  };
+  EXPECT_EQ(copies("bf16", 384), 2 + 2);   // slots of %x, of %w
+  EXPECT_EQ(copies("bf16", 1288), 6 + 6);  // 161 chunks of 32 threads
+  EXPECT_EQ(copies("bf16", 2064), 3 + 3);  // 258 chunks of 128
+  EXPECT_EQ(copies("bf16", 8184), 8 + 8);
+  EXPECT_EQ(copies("f32", 8184), 8 + 2);  // both together are too much
+  EXPECT_EQ(copies("f32", 32760), 4);     // more than registers hold: once in each loop
 }
 
 // ---- columns

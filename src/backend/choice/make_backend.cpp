@@ -15,8 +15,11 @@ CompilerChoice found_compiler(CompilerChoice choice) {
 std::shared_ptr<Backend> make_backend(const Target& target, CompilerChoice compiler,
                                       const Device& device) {
   if (target.cuda_arch != 0) return std::make_shared<cuda::CudaBackend>(target, device.index);
-  if (!device.is_cpu())
-    return std::make_shared<cuda::CudaBackend>(cuda_target(device.index), device.index);
+  if (!device.is_cpu()) {
+    Target own = cuda_target(device.index);
+    own.is_deterministic = target.is_deterministic;
+    return std::make_shared<cuda::CudaBackend>(own, device.index);
+  }
   return std::make_shared<cpu::CpuBackend>(target, compiler);
 }
 

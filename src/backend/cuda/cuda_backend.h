@@ -29,6 +29,7 @@ class CudaBackend final : public Backend {
                            .chunk_elements = 1 << 11,
                            .max_parts = 1024,
                            .part_rows = 16,
+                           .row_threads = 32,
                            .partial_sums = int64_t{1} << 22},
                    .loops = {.added_columns = 8, .many_threads = true, .tile_side = 64},
                    .row_bytes = 16,
