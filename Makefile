@@ -4,7 +4,7 @@ NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
 .PHONY: release demo test test-target test-aarch64 bench asan fuzz fuzz-commands fuzz-misuse fuzz-passes fuzz-rewrites \
-  fuzz-strides fuzz-cache fuzz-compile fuzz-partial fuzz-reduce fuzz-cuda bless fuzz-budgets peer peer-fuzz peer-partition peer-onnx mutate fuzz-build doc \
+  fuzz-strides fuzz-cache fuzz-compile fuzz-partial fuzz-reduce fuzz-cuda bless fuzz-budgets peer peer-fuzz peer-partition peer-onnx mutate fuzz-build python peer-backend doc \
   format tidy setup clean
 release: build/release/build.ninja
 	@$(NINJA) -C build/release
@@ -34,12 +34,27 @@ test:
 	@echo "== test 1 of 4: packages"
 	@script/setup
 	@$(MAKE) -s build/release/build.ninja build/clang/build.ninja
+	@cmake --preset release -DCLEAVE_PYTHON=$$($(PYTHON) python/test/run.py --can-build) \
+	  -DPython_EXECUTABLE=$$(command -v $(PYTHON)) > /dev/null
 	@echo "== test 2 of 4: build with g++"
 	@$(NINJA) -C build/release all tests benches
 	@echo "== test 3 of 4: build with clang"
 	@$(NINJA) -C build/clang all tests benches
 	@echo "== test 4 of 4: run the tests of both builds"
 	@script/test_trees "$(CTEST)" build/clang build/release
+
+# The Python package in build/release/python, and its tests: make python PYTHON=python3.
+PYTHON ?= python3
+python: build/release/build.ninja
+	@cmake --preset release -DCLEAVE_PYTHON=ON -DPython_EXECUTABLE=$$(command -v $(PYTHON)) > /dev/null
+	@$(NINJA) -C build/release cleave_python cleave_stub
+	@$(PYTHON) python/test/run.py build/release/python
+
+# torch.compile's training steps beside Inductor's: make peer-backend MODELS="mlp gpt". A minute for each.
+peer-backend: build/release/build.ninja
+	@cmake --preset release -DCLEAVE_PYTHON=ON -DPython_EXECUTABLE=$$(command -v $(PYTHON)) > /dev/null
+	@$(NINJA) -C build/release cleave_python
+	@PYTHONPATH=build/release/python $(PYTHON) bench/peer_backend.py $(MODELS)
 
 # What depends on the instruction set goes through all that this machine has in `make test`. This is
 # everything else on a lesser processor: make test-target TARGET=x86-64-v3.

@@ -102,5 +102,7 @@ CLEAVE_API PartialProgram partial_lower(const TracedGraph& graph,
                                         const PartialOptions& options = {});
 // The same as a compiler, for aot_function.
 CLEAVE_API GraphCompiler partial(PartialOptions options = {});
+// The calls that cleave can't lower, which stay outside whatever the options say: in order.
+CLEAVE_API std::vector<OutsideCall> uncovered_calls(const TracedGraph& graph, Device device = {});
 
 }  // namespace cleave

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "compile/stages.h"
 #include "ir/strides.h"
-#include "runtime/shared_threads.h"
 
 namespace cleave {
 namespace {
@@ -23,29 +21,6 @@ Graph as_function(Graph g) {
   return g;
 }
 
-std::string input_text(const Graph& g, size_t k) {
-  return fmt::format("input {} `{}`", k, g.name(g.placeholders()[k].value));
-}
-
-bool has_strides(const HostTensor& t, const Type& type) {
-  const std::vector<int64_t> wanted = strides_of(type);
-  for (size_t d = 0; d < wanted.size(); ++d)
-    if (t.shape()[d] != 1 && t.stride(static_cast<int64_t>(d)) != wanted[d]) return false;
-  return true;
-}
-
-// Of a static graph.
-Status check_inputs(const Graph& g, const HostTensors& inputs) {
-  for (size_t k = 0; k < inputs.size(); ++k) {
-    const Type& type = g.type(g.placeholders()[k].value);
-    const HostTensor& t = inputs[k];
-    if (t.dtype() != type.dtype || t.shape() != static_shape(type) ||
-        (t.numel() > 0 && !has_strides(t, type)))
-      return user_error("{}: got {}, expected {}", input_text(g, k), t.type_text(), type.text());
-  }
-  return {};
-}
-
 bool is_returned(const Graph& g, size_t placeholder) {
   const ValueId v = g.placeholders()[placeholder].value;
   return std::ranges::any_of(g.returns(), [v](const Return& r) { return r.value == v; });
@@ -58,62 +33,23 @@ HostTensor view_of(const Type& type, const void* data) {
 
 }  // namespace
 
-Result<SymbolValues> symbols_of(const Graph& g, const HostTensors& inputs) {
-  if (inputs.size() != g.placeholders().size())
-    return user_error("@{}: got {} inputs, expected {}", g.name(), inputs.size(),
-                      g.placeholders().size());
-  std::vector<std::optional<std::vector<int64_t>>> shapes;
-  SymbolValues given;
-  for (size_t k = 0; k < inputs.size(); ++k) {
-    const Placeholder& p = g.placeholders()[k];
-    shapes.emplace_back(inputs[k].shape());
-    if (p.role != Role::symint) continue;
-    if (inputs[k].dtype() != DType::i64 || inputs[k].rank() != 0)
-      return user_error("{}: got {}, expected i64[]", input_text(g, k), inputs[k].type_text());
-    given[g.name(p.value)] = *inputs[k].data<int64_t>();
-  }
-  return bind_symbols(g, shapes, given);
-}
-
 GraphFunction::GraphFunction(Graph graph, Operators ops, CompileOptions options)
-    : graph_(as_function(std::move(graph))), ops_(std::move(ops)), options_(std::move(options)),
-      programs_(static_cast<size_t>(options_.kept_sizes)) {}
+    : sizes_(as_function(std::move(graph)), std::move(ops), std::move(options)),
+      programs_(static_cast<size_t>(sizes_.options().kept_sizes)) {}
 
-Result<GraphFunction::Sized> GraphFunction::made(const SymbolValues& symbols) const {
-  Sized out;
-  if (is_static(graph_)) {
-    out.graph = graph_;
-  } else {
-    CLEAVE_TRY(out.graph, specialize(graph_, symbols));
-  }
-  StageOptions stages{options_};
-  if (!stages.executor) { CLEAVE_TRY(stages.executor, runtime::shared_threads(stages.threads)); }
-  CLEAVE_CHECK(run_stages(Stage::autocast, Stage::pre_grad, out.graph, ops_.registry(), stages));
-  CLEAVE_TRY(const auto program, CompiledProgram::compile(out.graph, ops_.registry(), stages));
-  CLEAVE_TRY(out.instance, Instance::make(program, stages.executor));
-  if (!program->frozen_part()) return out;
-  CLEAVE_TRY(const auto values, FoldedValues::make(program->frozen_part(), {}, stages.executor));
-  out.folded = values->newer_than(nullptr);
-  for (size_t k = 0; k < out.folded->size(); ++k) {
-    const HostTensor& bytes = (*out.folded)[k];
-    CLEAVE_CHECK(out.instance->bind(graph_.placeholders().size() + k,
-                                    {const_cast<void*>(bytes.data()), bytes.bytes()}));
-  }
-  return out;
-}
-
-Result<GraphFunction::Sized*> GraphFunction::sized(const HostTensors& inputs, bool& is_new) {
-  CLEAVE_TRY(const SymbolValues symbols, symbols_of(graph_, inputs));
+Result<SizedGraph*> GraphFunction::sized(const HostTensors& inputs, bool& is_new) {
+  CLEAVE_TRY(const SymbolValues symbols, symbols_of(graph(), inputs));
   std::vector<int64_t> sizes;
   for (const auto& [name, value] : symbols) sizes.push_back(value);
-  const std::shared_ptr<Sized>* known = programs_.find(sizes);
+  const std::shared_ptr<SizedGraph>* known = programs_.find(sizes);
   is_new = known == nullptr;
   if (is_new) {
-    CLEAVE_TRY(Sized program, made(symbols));
-    programs_.add(sizes, std::make_shared<Sized>(std::move(program)));
+    CLEAVE_TRY(SizedGraph program, sizes_.made(symbols));
+    programs_.add(sizes, std::make_shared<SizedGraph>(std::move(program)));
     known = programs_.find(sizes);
   }
-  CLEAVE_CHECK(check_inputs((*known)->graph, inputs));
+  for (size_t k = 0; k < inputs.size(); ++k)
+    CLEAVE_CHECK(check_input((*known)->graph, k, inputs[k]));
   return known->get();
 }
 
@@ -127,7 +63,7 @@ Result<bool> GraphFunction::prepare(const HostTensors& inputs) {
 Result<HostTensors> GraphFunction::run(HostTensors&& inputs) {
   const std::lock_guard lock(mutex_);
   bool is_new = false;
-  CLEAVE_TRY(Sized* const program, sized(inputs, is_new));
+  CLEAVE_TRY(SizedGraph* const program, sized(inputs, is_new));
   std::vector<std::optional<HostTensor>> owned;
   for (HostTensor& t : inputs) owned.emplace_back(std::move(t));
   inputs.clear();
@@ -143,7 +79,7 @@ Result<HostTensors> GraphFunction::run(HostTensors&& inputs) {
   return results(*program, owned);
 }
 
-HostTensors GraphFunction::results(const Sized& program,
+HostTensors GraphFunction::results(const SizedGraph& program,
                                    std::vector<std::optional<HostTensor>>& inputs) const {
   const Graph& g = program.graph;
   HostTensors out;

@@ -11,9 +11,8 @@
 #include <memory>
 #include <mutex>
 
-#include "exec/folded_values.h"
 #include "exec/recently_used.h"
-#include "ir/specialize.h"
+#include "exec/sized_graphs.h"
 
 namespace cleave {
 
@@ -27,27 +26,16 @@ class GraphFunction {
   Result<HostTensors> run(HostTensors&& inputs);
   // Compiles for these inputs; true: it hadn't been.
   Result<bool> prepare(const HostTensors& inputs);
-  const Graph& graph() const { return graph_; }
+  const Graph& graph() const { return sizes_.graph(); }
 
  private:
-  struct Sized {
-    Graph graph;  // static
-    std::unique_ptr<Instance> instance;
-    std::shared_ptr<const FoldedValues::List> folded;  // null unless it is frozen
-  };
-  Result<Sized*> sized(const HostTensors& inputs, bool& is_new);
-  Result<Sized> made(const SymbolValues& symbols) const;
-  HostTensors results(const Sized& program, std::vector<std::optional<HostTensor>>& inputs) const;
+  Result<SizedGraph*> sized(const HostTensors& inputs, bool& is_new);
+  HostTensors results(const SizedGraph& program,
+                      std::vector<std::optional<HostTensor>>& inputs) const;
 
-  const Graph graph_;  // its updates are results
-  const Operators ops_;
-  const CompileOptions options_;
   std::mutex mutex_;
-  RecentlyUsed<std::shared_ptr<Sized>> programs_;
+  SizedGraphs sizes_;  // of the graph whose updates are results
+  RecentlyUsed<std::shared_ptr<SizedGraph>> programs_;
 };
-
-// The values of a graph's symints for these inputs, by the shapes and the symints among them.
-// Errors (user): another number of inputs, another dtype, rank or size than the graph's.
-Result<SymbolValues> symbols_of(const Graph& g, const HostTensors& inputs);
 
 }  // namespace cleave

@@ -1,5 +1,7 @@
 #include "partial/supported.h"
 
+#include "cleave/partial.h"
+#include "compilers/traced_graph.h"
 #include "ir/print.h"
 #include "loop/lower_rule.h"
 
@@ -12,6 +14,11 @@ std::optional<std::string> of_operator(const OpDef& op) {
   return std::nullopt;
 }
 
+std::optional<std::string> of_dtype(const Graph& g, ValueId v) {
+  if (!v.valid() || g.type(v).is_none || g.type(v).dtype != DType::c64) return std::nullopt;
+  return fmt::format("%{}: complex numbers have no kernels", g.name(v));
+}
+
 std::optional<std::string> of_device(const Graph& g, ValueId v, Device device) {
   if (!v.valid()) return std::nullopt;
   const Type& t = g.type(v);
@@ -22,10 +29,12 @@ std::optional<std::string> of_device(const Graph& g, ValueId v, Device device) {
 std::optional<std::string> of_call(const Graph& g, NodeId n, Device device) {
   const Node& node = g.node(n);
   if (auto why = of_operator(*node.op)) return why;
-  for (const ValueId v : node.inputs)
+  std::vector<ValueId> values = node.inputs;
+  for (uint32_t k = 0; k < node.output_count; ++k) values.push_back(node.out(k));
+  for (const ValueId v : values) {
+    if (auto why = of_dtype(g, v)) return why;
     if (auto why = of_device(g, v, device)) return why;
-  for (uint32_t k = 0; k < node.output_count; ++k)
-    if (auto why = of_device(g, node.out(k), device)) return why;
+  }
   return std::nullopt;
 }
 
@@ -50,6 +59,16 @@ std::optional<std::string> of_graphs(const Graph& g, NodeId n, Device device) {
 std::optional<std::string> reason_outside(const Graph& g, NodeId n, Device device) {
   if (auto why = of_call(g, n, device)) return why;
   return of_graphs(g, n, device);
+}
+
+std::vector<OutsideCall> uncovered_calls(const TracedGraph& graph, Device device) {
+  const Graph& g = graph.state().graph;
+  std::vector<OutsideCall> out;
+  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
+    if (auto why = reason_outside(g, n, device))
+      out.push_back(
+          {.name = g.name(g.node(n).out(0)), .op = g.node(n).op->name, .reason = *std::move(why)});
+  return out;
 }
 
 }  // namespace cleave

@@ -285,5 +285,36 @@ graph @main(%x: input f32[4,3], %w: param f32[3,3] grad) {
   for (int64_t k = 0; k < 9; ++k) EXPECT_NEAR(a.number(k), b.number(k), 1e-5);
 }
 
+TEST(UncoveredCalls, are_those_without_a_kernel) {
+  const TracedGraph g = TracedGraph::parse(R"(graph @main(%x: input f32[4], %i: input i64[2,3]) {
+  %a = exp(%x)
+  %b = all_reduce(%a; reduce_op="sum", group_name="0")
+  %v = view(%i; size=[6])
+  %c = all_reduce(%b; reduce_op="sum", group_name="0")
+  return %c, %v
+})");
+  const std::vector<OutsideCall> out = uncovered_calls(g);
+  ASSERT_EQ(out.size(), 2U);
+  EXPECT_EQ(out[0].name, "b");
+  EXPECT_EQ(out[1].name, "c");
+  EXPECT_EQ(out[0].op, "all_reduce");
+  EXPECT_EQ(out[0].reason.substr(0, 11), "no kernel: ");
+}
+
+TEST(UncoveredCalls, are_those_of_another_device) {
+  const TracedGraph g =
+      TracedGraph::parse("graph @main(%x: input f32[4]@cuda:0) {\n  %a = exp(%x)\n  return %a\n}");
+  ASSERT_EQ(uncovered_calls(g).size(), 1U);
+  EXPECT_NE(uncovered_calls(g)[0].reason.find("cuda:0"), std::string::npos);
+  EXPECT_TRUE(uncovered_calls(g, Device::cuda(0)).empty());
+}
+
+TEST(UncoveredCalls, are_those_of_complex_numbers) {
+  const TracedGraph g =
+      TracedGraph::parse("graph @main(%x: input c64[4]) {\n  %a = mul(%x, %x)\n  return %a\n}");
+  ASSERT_EQ(uncovered_calls(g).size(), 1U);
+  EXPECT_EQ(uncovered_calls(g)[0].reason, "%x: complex numbers have no kernels");
+}
+
 }  // namespace
 }  // namespace cleave

@@ -1,0 +1,32 @@
+"""cleave: a compiler for training tensor programs.
+
+    model = torch.compile(model, backend="cleave")       # PyTorch's models, in training and inference
+    f = cleave.load("model.pt2")                         # or .onnx, or .clv
+    y = f(x)                                             # NumPy, PyTorch, anything with __dlpack__
+    cleave.export(model, (x,), "model.clv")              # a PyTorch module as a graph
+
+PyTorch is needed by torch.compile and export alone.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from cleave._core import Bug, Error, Graph, Program, Tensor, Unsupported, UserError, __version__, partition
+from cleave.coverage import Coverage, coverage
+from cleave.load import Model, load
+
+__all__ = ["Bug", "Coverage", "Error", "Graph", "Model", "Program", "Tensor", "Unsupported", "UserError",
+           "__version__", "coverage", "export", "load", "partition"]
+
+
+def export(model: Any, args: tuple, path: Any = None, *, grads: bool = True, dynamic_shapes: Any = None) -> Graph:
+    """The forward graph of a PyTorch module or function of tensors, as cleave's text.
+
+    args: example tensors, a tuple; parameters and floating inputs that require a gradient bear `grad`.
+    dynamic_shapes: as of torch.export.export; such sizes become symints. Writes PATH (.clv) and its weights beside it
+    (.safetensors) where a path is given, and returns the Graph.
+    Raises Unsupported for an operator that cleave doesn't have, with the operator's name.
+    """
+    from cleave.fx.export import export as export_module
+
+    return export_module(model, args, path, grads=grads, dynamic_shapes=dynamic_shapes)

@@ -1,0 +1,53 @@
+"""What the forward of AOTAutograd's joint graph keeps for the backward: cleave's choice, cut by PyTorch's own extraction."""
+import warnings
+
+import torch
+from torch._functorch.partitioners import _extract_fwd_bwd_modules, min_cut_rematerialization_partition
+
+from cleave import _core
+from cleave.coverage import record
+from cleave.dynamo.joint import BackwardOutside, is_tangent, joint_text
+from cleave.dynamo.merge_equal import merge_equal_calls
+from cleave.dynamo.take_apart import take_apart_uncovered
+from cleave.fx.calls import name_of
+from cleave.fx.covered import reason_outside
+from cleave.fx.no_text import NoText
+from cleave.fx.random import draw_with_state
+
+
+def partition(joint_module, joint_inputs, *, num_fwd_outputs, options, **rest):
+    """The forward and backward of a joint graph. Raises UserError for a memory budget that can't be met."""
+    joint_module.graph.eliminate_dead_code()
+    merge_equal_calls(joint_module.graph)
+    take_apart_uncovered(joint_module)
+    draw_with_state(joint_module)
+    joint_module.recompile()
+    try:
+        joint = _core.Graph(joint_text(joint_module.graph, num_fwd_outputs, reason_outside))
+    except (NoText, _core.Error) as e:
+        if options.memory_budget:
+            raise _core.Unsupported(f"memory_budget: the joint graph has no cut of cleave's: {e}") from e
+        reason = str(e).splitlines()[0]
+        record.add_cut_by_pytorch(reason)
+        if not isinstance(e, BackwardOutside):
+            warnings.warn(f"cleave: PyTorch's partitioner cuts a joint graph: {reason}", stacklevel=2)
+        return min_cut_rematerialization_partition(joint_module, joint_inputs, num_fwd_outputs=num_fwd_outputs, **rest)
+    saved = _core.partition(joint, options.partition, options.memory_budget)["saved"]
+    return _extracted(joint_module, [name for name, *_ in saved], num_fwd_outputs)
+
+
+def _extracted(joint_module, names, num_fwd_outputs):
+    nodes = list(joint_module.graph.nodes)
+    by_name = {name_of(n): n for n in nodes if isinstance(n.meta.get("val"), torch.Tensor)}
+    saved = [by_name[name] for name in names if name in by_name]
+    return _extract_fwd_bwd_modules(joint_module, saved, saved_sym_nodes=_sizes_of_forward(nodes),
+                                    num_fwd_outputs=num_fwd_outputs)
+
+
+def _sizes_of_forward(nodes):
+    """Sizes that vary, which the extraction drops where the backward reads none."""
+    of_tangents = set()
+    for n in nodes:
+        if is_tangent(n) or any(m in of_tangents for m in n.all_input_nodes):
+            of_tangents.add(n)
+    return [n for n in nodes if isinstance(n.meta.get("val"), torch.SymInt) and n not in of_tangents]

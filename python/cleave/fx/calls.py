@@ -1,0 +1,133 @@
+"""Calls of ATen's operators.
+
+A call is its schema's name without namespace and overload. Tensor, Tensor? and Tensor[] arguments stand in the schema's
+order before `;`, all others after it by name, those equal to the default left out; a number where the schema has a Tensor is
+an attribute too: add(%x; other=1.0).
+"""
+import operator
+
+import torch
+
+from cleave.fx.attributes import attribute_text
+from cleave.fx.no_text import NoText
+from cleave.fx.random import DRAWN, LIKE, RandomCall, draw_state, is_random
+from cleave.fx.sizes import enters_as_tensor, is_size
+from cleave.fx.types import is_row_major, type_text
+
+# In a node's meta: the name that it has in the text, where that isn't its own.
+NAME = "cleave_name"
+# The types of results by name, where cleave's aren't PyTorch's.
+INFERRED = "cleave_inferred"
+# Where a tensor's memory is, which cleave decides.
+PLACES = ("layout", "device", "pin_memory")
+# What acts on the elements in memory, which is what their operand's strides say in PyTorch and row-major in cleave.
+OF_MEMORY = {"aten::as_strided", "aten::view.dtype", "aten::as_strided_scatter", "aten::set_"}
+
+
+def is_call(node):
+    """Whether a node computes tensors by an operator."""
+    no_calls = (operator.getitem, draw_state)
+    return node.op == "call_function" and node.target not in no_calls and not is_size(node)
+
+
+def result_names(node):
+    """The names of a call's results: `%n`, or `%n_0`, `%n_1` of one that returns several."""
+    v = node.meta["val"]
+    return [f"{node.name}_{k}" for k in range(len(v))] if isinstance(v, (list, tuple)) else [node.name]
+
+
+def name_of(node):
+    """The name of the tensor that a node stands for."""
+    if node.target is operator.getitem and node.op == "call_function":
+        return f"{node.args[0].name}_{node.args[1]}"
+    return node.meta.get(NAME, node.name)
+
+
+def check_sayable(node):
+    """Raises NoText where a call has no text, whatever its operands."""
+    target = node.target
+    if isinstance(target, RandomCall):
+        return
+    if not isinstance(target, torch._ops.OpOverload):
+        raise NoText(f"{getattr(target, '__name__', target)} is no operator")
+    if target._schema.is_mutable:
+        raise NoText("it writes its operands")
+    if is_random(node):
+        raise NoText("it draws random numbers, PyTorch's")
+    if str(target._schema.name) + ("." + target._overloadname if target._overloadname != "default" else "") in OF_MEMORY:
+        of = node.args[0].meta["val"]
+        if not is_row_major(of) or of.storage_offset() != 0:
+            raise NoText("it reads memory that isn't row-major")
+
+
+def call_text(node):
+    """`op(operands; attributes)`."""
+    check_sayable(node)
+    schema, args = node.target._schema, node.args
+    name, has_state = schema.name.split("::")[1], isinstance(node.target, RandomCall)
+    if has_state:
+        name, args = DRAWN[schema.name], args[1:]
+    operands, attributes = [], []
+    for k, a in enumerate(schema.arguments):
+        given = k < len(args) or a.name in node.kwargs
+        v = args[k] if k < len(args) else node.kwargs.get(a.name, a.default_value)
+        takes_tensor = "Tensor" in str(a.type)
+        if takes_tensor and not _is_number(v):
+            operands.append("[" + ", ".join(map(_operand, v)) + "]" if isinstance(v, (list, tuple)) else _operand(v))
+        elif takes_tensor or (given and a.name not in PLACES and v is not None and
+                              (isinstance(v, torch.fx.Node) or v != a.default_value)):
+            attributes.append(f"{a.name}={attribute_text(v)}")
+        elif a.name == "device" and v is not None and torch.device(v).type != "cpu":
+            raise NoText(f"the device {v}")
+    while operands and operands[-1] == "none":
+        operands.pop()
+    if schema.name in LIKE:
+        operands, attributes = [], _sizes_and_dtype(node.meta["val"])
+    if has_state:
+        operands.append(_operand(node.args[0]))
+        attributes.append(f"stream={node.target.stream}")
+    inner = "; ".join(x for x in (", ".join(operands), ", ".join(attributes)) if x)
+    return f"{name}({inner})"
+
+
+def _sizes_and_dtype(t):
+    return [f"size={attribute_text(list(t.shape))}", f"dtype={attribute_text(t.dtype)}"]
+
+
+def _is_number(v):
+    """Known when a program is compiled."""
+    return isinstance(v, (bool, int, float, torch.SymInt)) or isinstance(v, torch.fx.Node) and not enters_as_tensor(v)
+
+
+def _operand(v):
+    if v is None:
+        return "none"
+    if not isinstance(v, torch.fx.Node):
+        raise NoText(f"an operand of type {type(v).__name__}")
+    return "%" + name_of(v)
+
+
+def untyped_statement(node, tag="", names=None):
+    """`%a, %b = op(...) !recompute(...)`."""
+    results = ", ".join("%" + n for n in names or result_names(node))
+    return f"  {results} = {call_text(node)}{tag}"
+
+
+def statement_text(node, tag=""):
+    """`%a, %b = op(...) : types`, and conversions of what cleave gives in another dtype than PyTorch."""
+    inferred = node.meta.get(INFERRED, {})
+    names, types, conversions = [], [], []
+    for name, v in zip(result_names(node), values_of(node)):
+        wanted = type_text(v)
+        types.append(inferred.get(name, wanted) if v is not None else wanted)
+        names.append(name)
+        if types[-1] != wanted:
+            names[-1] = f"{name}.raw"
+            conversions.append(f"  %{name} = _to_copy(%{names[-1]}; dtype={wanted.partition('[')[0]}) : {wanted}")
+    return "\n".join([f"{untyped_statement(node, tag, names)} : {', '.join(types)}", *conversions])
+
+
+def values_of(node):
+    """What PyTorch says of the results."""
+    v = node.meta["val"]
+    return list(v) if isinstance(v, (list, tuple)) else [v]

@@ -1,0 +1,95 @@
+"""A PyTorch module or function as a forward graph: torch.export's program, in Core ATen, as text."""
+from pathlib import Path
+
+import torch
+from torch.export.graph_signature import InputKind, OutputKind
+
+from cleave import _core
+from cleave.fx.calls import NAME, is_call, name_of, statement_text
+from cleave.fx.covered import reason_outside
+from cleave.fx.decompositions import decompositions_of_export
+from cleave.fx.graph_text import GraphText
+from cleave.fx.types import type_text
+
+ROLES = {InputKind.PARAMETER: "param", InputKind.BUFFER: "buffer", InputKind.CONSTANT_TENSOR: "const",
+         InputKind.USER_INPUT: "input"}
+
+
+class Function(torch.nn.Module):
+    """A function of tensors as a module."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+def export(model, args, path=None, *, grads=True, dynamic_shapes=None):
+    """See cleave.export. dynamic_shapes: as of torch.export.export; such sizes become symints."""
+    module = model if isinstance(model, torch.nn.Module) else Function(model)
+    exported = torch.export.export(module, tuple(args), dynamic_shapes=dynamic_shapes)
+    program = exported.run_decompositions(decompositions_of_export())
+    text, weights = _graph_text(program, args, grads)
+    graph = _core.Graph(text)
+    if path is not None:
+        path = Path(path)
+        path.write_text("clv 1\n" + text)
+        if weights:
+            _core.save_tensors(str(path.with_suffix(".safetensors")), {k: t.detach() for k, t in weights.items()})
+    return graph
+
+
+def _graph_text(program, args, grads):
+    text, weights = GraphText("main"), {}
+    nodes = list(program.graph.nodes)
+    state = {**program.state_dict, **program.constants}
+    for n in nodes:
+        for v in n.meta["val"] if isinstance(n.meta.get("val"), (list, tuple)) else [n.meta.get("val")]:
+            text.add_symbols(v)
+    given = iter(torch.utils._pytree.tree_leaves(tuple(args)))
+    for spec, n in zip(program.graph_signature.input_specs, (n for n in nodes if n.op == "placeholder")):
+        user_input = next(given) if spec.kind is InputKind.USER_INPUT else None
+        if not isinstance(n.meta.get("val"), torch.Tensor):
+            continue  # a number: a part of the graph
+        role = ROLES.get(spec.kind)
+        if role is None:
+            raise _core.Unsupported(f"export: an input of kind {spec.kind.name}")
+        if role != "input":
+            n.meta[NAME] = spec.target
+            weights[spec.target] = state[spec.target]
+        of = weights.get(spec.target, user_input)
+        wants = grads and of.is_floating_point() and of.requires_grad and role in ("param", "input")
+        text.add_placeholder(name_of(n), type_text(n.meta["val"]), role, wants)
+    _add_calls(text, nodes)
+    _add_results(text, program.graph_signature, next(n for n in nodes if n.op == "output").args[0])
+    return text.text(), weights
+
+
+def _add_calls(text, nodes):
+    outside = {}
+    for n in nodes:
+        if not is_call(n) or n.meta.get("val") is None:  # an assertion about sizes
+            continue
+        reason = reason_outside(n)
+        if reason is not None:
+            outside.setdefault(str(n.target), reason)
+        else:
+            text.add_statement(statement_text(n))
+    if outside:
+        listed = "; ".join(f"{op} ({why})" for op, why in outside.items())
+        raise _core.Unsupported(f"export: {len(outside)} operators aren't covered: {listed}")
+
+
+def _add_results(text, signature, outputs):
+    updates = {OutputKind.USER_INPUT_MUTATION, OutputKind.BUFFER_MUTATION}
+    for spec, n in zip(signature.output_specs, outputs):
+        if not isinstance(n, torch.fx.Node) or not isinstance(n.meta.get("val"), torch.Tensor):
+            continue
+        if spec.kind is OutputKind.USER_OUTPUT:
+            text.add_result(name_of(n))
+        elif spec.kind in updates:
+            text.add_update(name_of(n), spec.target)
+        else:
+            raise _core.Unsupported(f"export: an output of kind {spec.kind.name}")

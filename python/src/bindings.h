@@ -1,0 +1,28 @@
+// The parts of cleave._core: each file here binds one of them.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include "cleave/device_tensor.h"
+
+namespace cleave::python {
+
+namespace nb = nanobind;
+
+void bind_errors(nb::module_& m);
+void bind_tensor(nb::module_& m);
+void bind_graph(nb::module_& m);
+void bind_program(nb::module_& m);
+void bind_partition(nb::module_& m);
+void bind_model(nb::module_& m);
+
+// A tensor of Python as one of cleave's in the same memory: anything with __dlpack__ (NumPy,
+// PyTorch, JAX, cleave.Tensor), and bool, int and float as tensors of 0 dims (bool, i64, f64).
+// `Kept::by_caller`: the object outlives the result, which spares a reference. Errors: TypeError
+// for other objects; those of from_dlpack.
+enum class Kept : uint8_t { by_caller, here };
+DeviceTensor tensor_of(nb::handle object, Kept kept);
+
+// A Tensor of Python.
+nb::object to_python(HostTensor&& tensor);
+
+}  // namespace cleave::python

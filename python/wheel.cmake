@@ -1,0 +1,18 @@
+# What a wheel holds beside the package's Python files: the extension, libcleave and its plug-in,
+# which it finds beside itself; the extension's stub.
+set_target_properties(cleave_python PROPERTIES INSTALL_RPATH "$ORIGIN")
+install(TARGETS cleave_python LIBRARY DESTINATION cleave)
+if(CLEAVE_BUILD)
+  get_filename_component(real ${cleave_library} REALPATH)
+  install(FILES ${real} DESTINATION cleave RENAME libcleave.so.0)
+  install(FILES ${cleave_build}/lib/libcleave_clang.so DESTINATION cleave OPTIONAL)
+else()
+  install(FILES $<TARGET_FILE:cleave> DESTINATION cleave RENAME libcleave.so.0)
+  if(TARGET cleave_clang)
+    add_dependencies(cleave_python cleave_clang)
+    install(FILES $<TARGET_FILE:cleave_clang> DESTINATION cleave)
+  endif()
+endif()
+nanobind_add_stub(cleave_stub MODULE _core OUTPUT _core.pyi PYTHON_PATH $<TARGET_FILE_DIR:cleave_python>
+                  DEPENDS cleave_python)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/_core.pyi DESTINATION cleave)
