@@ -1,7 +1,8 @@
 #include "cut/call_cost.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "base/work_time.h"
 
 namespace cleave {
 
@@ -14,14 +15,6 @@ bool reads_half(const Graph& g, NodeId n) {
 }
 
 }  // namespace
-
-int64_t work_ns(int64_t flops, int64_t bytes, double gflops, const MachineRates& rates) {
-  constexpr double max_ns = 0x1p50;  // so that a sum of many can't overflow
-  const double ns = std::max(static_cast<double>(flops) / gflops,
-                             static_cast<double>(bytes) / rates.memory_gigabytes);
-  return std::max<int64_t>(1,
-                           static_cast<int64_t>(rates.call_ns + std::min(std::ceil(ns), max_ns)));
-}
 
 int64_t call_ns(const Graph& g, NodeId n, const MachineRates& rates) {
   const Node& node = g.node(n);

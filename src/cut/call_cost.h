@@ -10,8 +10,6 @@
 
 namespace cleave {
 
-// Of a call that does so much, in ns, at least 1; `gflops` is the rate of its kind.
-int64_t work_ns(int64_t flops, int64_t bytes, double gflops, const MachineRates& rates);
 // In ns, at least 1 for a call that isn't a view; sizes at their hints.
 int64_t call_ns(const Graph& g, NodeId n, const MachineRates& rates);
 

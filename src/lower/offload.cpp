@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cut/call_cost.h"
+#include "base/work_time.h"
 #include "lower/plan_memory.h"
 #include "lower/thunk_uses.h"
 #include "lower/traffic.h"

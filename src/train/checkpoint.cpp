@@ -2,7 +2,6 @@
 #include "cleave/checkpoint.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "trace/variable_state.h"
 #include "train/match_tensors.h"
@@ -36,14 +35,13 @@ void drop_missing_rates(std::vector<LoadTarget>& targets, const SafetensorsFile&
 }
 
 // A step that doesn't scale the loss skips the scale of a file.
-std::function<std::string(const std::string&)> without_scale(
-    const std::vector<LoadTarget>& targets) {
-  const auto is_scale = [](const std::string& name) {
+SkipsName without_scale(const std::vector<LoadTarget>& targets) {
+  const auto is_scale = [](std::string_view name) {
     return std::ranges::any_of(scale_names, [&](std::string_view s) { return name.ends_with(s); });
   };
   const bool scales =
       std::ranges::any_of(targets, [&](const LoadTarget& t) { return is_scale(t.names[0]); });
-  return [=](const std::string& name) { return !scales && is_scale(name) ? std::string() : name; };
+  return [=](std::string_view name) { return !scales && is_scale(name); };
 }
 
 Status save(const std::string& path, const std::vector<PrefixedStore>& stores, Metadata metadata) {
@@ -73,7 +71,7 @@ Result<Metadata> load(const std::string& path, const std::vector<PrefixedStore>&
   CLEAVE_CHECK(check_no_averages(path, targets));
   drop_missing_rates(targets, file);
   CLEAVE_TRY(const MatchedTensors matched,
-             match_tensors(path, file, targets, {.rename = without_scale(targets)}));
+             match_tensors(path, file, targets, {}, without_scale(targets)));
   copy_tensors(matched.matches);
   Metadata about = file.metadata();
   about.erase(version_key);

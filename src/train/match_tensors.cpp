@@ -22,10 +22,12 @@ std::string some_of(const std::vector<std::string>& names) {
 using Entries = std::map<std::string, const TensorEntry*, std::less<>>;
 
 Result<Entries> renamed_entries(const std::string& path, const SafetensorsFile& file,
-                                const LoadOptions& options, LoadReport& report) {
+                                const LoadOptions& options, const SkipsName& skips,
+                                LoadReport& report) {
   Entries out;
   for (const TensorEntry& e : file.entries()) {
     std::string name = e.name;
+    if (skips && skips(name)) continue;
     if (!name.starts_with(options.prefix)) {
       report.extra.push_back(e.name);
       continue;
@@ -67,10 +69,10 @@ std::vector<LoadTarget> load_targets(const std::vector<PrefixedStore>& stores) {
 
 Result<MatchedTensors> match_tensors(const std::string& path, const SafetensorsFile& file,
                                      const std::vector<LoadTarget>& targets,
-                                     const LoadOptions& options) {
+                                     const LoadOptions& options, const SkipsName& skips) {
   MatchedTensors out;
   LoadReport& report = out.report;
-  CLEAVE_TRY(Entries entries, renamed_entries(path, file, options, report));
+  CLEAVE_TRY(Entries entries, renamed_entries(path, file, options, skips, report));
   std::vector<std::string> other_type, unequal;
   for (const LoadTarget& t : targets) {
     const TensorEntry* found = nullptr;

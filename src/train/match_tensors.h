@@ -1,5 +1,7 @@
 // Which tensor of a file goes into which Variable.
 #pragma once
+#include <functional>
+
 #include "cleave/checkpoint.h"
 #include "import/safetensors.h"
 
@@ -16,6 +18,9 @@ struct TensorMatch {
   Variable variable;
   const TensorEntry* entry = nullptr;
 };
+// Whether the tensor of that name in the file is nobody's business.
+using SkipsName = std::function<bool(std::string_view name)>;
+
 struct MatchedTensors {
   std::vector<TensorMatch> matches;
   LoadReport report;
@@ -23,7 +28,8 @@ struct MatchedTensors {
 // Error (user): lists all that doesn't fit.
 Result<MatchedTensors> match_tensors(const std::string& path, const SafetensorsFile& file,
                                      const std::vector<LoadTarget>& targets,
-                                     const LoadOptions& options);
+                                     const LoadOptions& options,
+                                     const SkipsName& skips = {});
 // Copies, and converts where the dtype is another one.
 void copy_tensors(const std::vector<TensorMatch>& matches);
 

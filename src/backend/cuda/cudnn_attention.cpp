@@ -94,7 +94,11 @@ bool CudnnAttention::takes(const AttentionSpec& s) {
          is_taken(s.key) && is_taken(s.value) && is_taken(s.out);
 }
 
-int64_t CudnnAttention::scratch_bytes(const AttentionSpec&) { return 0; }
+// The sums that nobody asked for.
+int64_t CudnnAttention::scratch_bytes(const AttentionSpec& s) {
+  if (s.sum_rows > 0) return 0;
+  return round_up(s.batch * s.heads * s.rows * int64_t{sizeof(float)}, 64);
+}
 
 Result<CudnnAttention> CudnnAttention::make(const AttentionSpec& s, const CudnnPtr& cudnn,
                                             const LibraryDevice&) {
@@ -116,16 +120,13 @@ Result<CudnnAttention> CudnnAttention::make(const AttentionSpec& s, const CudnnP
   const int64_t below = g.pointwise(Do::sub, {scores, top}, inner(shape.scores));
   const int64_t weights = g.pointwise(Do::exp, {below}, inner(shape.scores));
   const int64_t sum = g.reduce(CudnnReduction::add, weights, inner(shape.by_row));
-  int64_t sums = 0;
-  if (s.sum_rows > 0) {
-    const int64_t log = g.pointwise(Do::log, {sum}, inner(shape.by_row));
-    sums = g.tensor(Type::f32, shape.by_row, {s.heads * s.rows, s.rows, 1, 1});
-    g.pointwise(Do::add, {top, log}, sums);
-  }
+  const int64_t log = g.pointwise(Do::log, {sum}, inner(shape.by_row));
+  const int64_t sums = g.tensor(Type::f32, shape.by_row, {s.heads * s.rows, s.rows, 1, 1});
+  g.pointwise(Do::add, {top, log}, sums);
   g.matmul(g.pointwise(Do::div, {weights, sum}, g.inner(shape.type, shape.scores)), value, out);
 
   CLEAVE_TRY(CudnnPlan plan, std::move(g).plan(0));
-  CudnnAttention made(std::move(plan), static_cast<float>(s.scale));
+  CudnnAttention made(std::move(plan), static_cast<float>(s.scale), s.sum_rows > 0);
   made.query_ = query, made.key_ = key, made.value_ = value, made.out_ = out, made.sums_ = sums;
   made.scale_at_ = scale, made.masked_at_ = masked;
   return made;
@@ -137,9 +138,10 @@ void CudnnAttention::run(void* const* at, void* scratch, void* queue) const {
                                                            {key_, at[At::key]},
                                                            {value_, at[At::value]},
                                                            {out_, at[At::out]},
+                                                           {sums_, has_sums_ ? at[At::logsumexp]
+                                                                             : scratch},
                                                            {scale_at_, &scale_}};
   if (masked_at_ != 0) pointers.emplace_back(masked_at_, &masked_out);
-  if (sums_ != 0) pointers.emplace_back(sums_, at[At::logsumexp]);
   plan_.run(pointers, scratch, queue);
 }
 

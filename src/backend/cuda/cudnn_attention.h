@@ -1,7 +1,7 @@
 // Attention by cuDNN's fused engines, in bf16 and f16: no mask but the causal one, no dropout (its
 // bits are ours), heads in groups, operands read and written by their strides.
 //
-//   forward     no workspace
+//   forward     always with the sums of rows, as training has them
 //   gradient    in_any_order: dquery is summed in f32, in the workspace, as blocks come: its last
 //               bits may differ from run to run.
 //               in_order: cuDNN keeps the gradient of scores, 2 bytes each, and multiplies it by the
@@ -27,9 +27,11 @@ class CudnnAttention {
   void run(void* const* operands, void* scratch, void* queue) const;
 
  private:
-  CudnnAttention(CudnnPlan plan, float scale) : plan_(std::move(plan)), scale_(scale) {}
+  CudnnAttention(CudnnPlan plan, float scale, bool has_sums)
+      : plan_(std::move(plan)), scale_(scale), has_sums_(has_sums) {}
   CudnnPlan plan_;
   float scale_;
+  bool has_sums_;  // as an operand
   int64_t query_ = 0, key_ = 0, value_ = 0, out_ = 0, sums_ = 0, scale_at_ = 0, masked_at_ = 0;
 };
 
