@@ -107,3 +107,21 @@ def test_checkpoints_run_again():
     torch.testing.assert_close(step(f, inputs), step(eager, inputs))
     for key, g in gradients(model).items():
         torch.testing.assert_close(g, gradients(eager)[key], msg=key)
+
+
+@pytest.mark.usefixtures("no_outside")
+def test_equal_calls_of_two_overloads():
+    """mul.Tensor of the forward and mul.Scalar of the backward are one call of cleave's, which keeps its result."""
+    f = lambda b, a, x: (torch.addcmul(b, a, x).mean(1) @ torch.ones(8, 3)).log_softmax(-1)[:, 0].sum()
+    inputs = [torch.randn(shape, requires_grad=True) for shape in ((1, 1, 8), (1, 1, 8), (4, 3, 8))]
+    copies = [t.detach().clone().requires_grad_() for t in inputs]
+    torch.compile(f, backend="cleave")(*inputs).backward()
+    f(*copies).backward()
+    for t, c in zip(inputs, copies):
+        torch.testing.assert_close(t.grad, c.grad)
+
+
+@pytest.mark.usefixtures("no_outside")
+def test_values_that_cleave_alone_knows_to_be_equal(monkeypatch):
+    monkeypatch.setattr("cleave.dynamo.partition.merge_equal_calls", lambda graph: None)
+    test_equal_calls_of_two_overloads()

@@ -39,15 +39,31 @@ def partition(joint_module, joint_inputs, *, num_fwd_outputs, options, **rest):
 def _extracted(joint_module, names, num_fwd_outputs):
     nodes = list(joint_module.graph.nodes)
     by_name = {name_of(n): n for n in nodes if isinstance(n.meta.get("val"), torch.Tensor)}
-    saved = [by_name[name] for name in names if name in by_name]
-    return _extract_fwd_bwd_modules(joint_module, saved, saved_sym_nodes=_sizes_of_forward(nodes),
-                                    num_fwd_outputs=num_fwd_outputs)
-
-
-def _sizes_of_forward(nodes):
-    """Sizes that vary, which the extraction drops where the backward reads none."""
     of_tangents = set()
     for n in nodes:
         if is_tangent(n) or any(m in of_tangents for m in n.all_input_nodes):
             of_tangents.add(n)
-    return [n for n in nodes if isinstance(n.meta.get("val"), torch.SymInt) and n not in of_tangents]
+    # Sizes that vary, which the extraction drops where the backward reads none.
+    sizes = [n for n in nodes if isinstance(n.meta.get("val"), torch.SymInt) and n not in of_tangents]
+    saved = [by_name[name] for name in names if name in by_name]
+    saved += _missing(nodes, {*saved, *sizes}, of_tangents, num_fwd_outputs)
+    return _extract_fwd_bwd_modules(joint_module, saved, saved_sym_nodes=sizes, num_fwd_outputs=num_fwd_outputs)
+
+
+def _missing(nodes, given, of_tangents, num_fwd_outputs):
+    """What the gradients need and can't be computed from what is given: cleave may know more values to be equal."""
+    computable = set()
+    for n in nodes:
+        is_given = n in given or is_tangent(n) or n.op == "get_attr"
+        if is_given or n.op == "call_function" and all(m in computable for m in n.all_input_nodes):
+            computable.add(n)
+    output = next(n for n in nodes if n.op == "output")
+    missing, stack = {}, [g for g in output.args[0][num_fwd_outputs:] if isinstance(g, torch.fx.Node)]
+    while stack:
+        n = stack.pop()
+        if n in computable or n in missing:
+            continue
+        if n in of_tangents:
+            stack += n.all_input_nodes
+        missing[n] = n not in of_tangents
+    return [n for n, is_forward in missing.items() if is_forward]
