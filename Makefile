@@ -4,7 +4,8 @@ NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
 .PHONY: release demo test test-target test-aarch64 bench asan fuzz fuzz-commands fuzz-misuse fuzz-passes fuzz-rewrites \
-  fuzz-strides fuzz-cache fuzz-compile fuzz-partial fuzz-reduce fuzz-cuda bless fuzz-budgets peer peer-fuzz peer-partition peer-onnx mutate fuzz-build python peer-backend doc \
+  fuzz-strides fuzz-cache fuzz-compile fuzz-partial fuzz-reduce fuzz-cuda bless fuzz-budgets peer peer-fuzz peer-partition peer-onnx peer-opinfo mutate \
+  fuzz-build python peer-backend doc \
   format tidy setup clean
 release: build/release/build.ninja
 	@$(NINJA) -C build/release
@@ -181,6 +182,14 @@ PYTHON ?= python3
 peer-onnx: build/release/build.ninja
 	@$(NINJA) -C build/release run_onnx_cases
 	@python3 test/peer/onnx_node_suite.py build/release/bin/run_onnx_cases --python $(PYTHON)
+
+# PyTorch's own samples of its operators, forward and backward, in every dtype: passed, refused and
+# why, wrong. All samples of two operators: make peer-opinfo SAMPLES=0 OPERATORS="add softmax".
+SAMPLES ?= 12
+OPERATORS ?=
+peer-opinfo: build/release/build.ninja
+	@$(NINJA) -C build/release run_exported_calls
+	@python3 test/peer/opinfo.py build/release/bin/run_exported_calls --samples $(SAMPLES) $(OPERATORS)
 
 # Rules of the operators broken one at a time: do the laws see it?
 mutate: build/release/build.ninja

@@ -25,11 +25,11 @@
 //                 the best measured rate of a product, the bytes of the rest at a copy's
 //   peak_mb       peak_bytes beyond the parameters
 //   peak_bytes    measured in the arena, as planned_peak_bytes counts: with the parameters
+#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "bench/models/step_models.h"
@@ -248,7 +248,8 @@ int main(int argc, char** argv) {
     for (const std::string& name : bench::step_model_names()) names += " " + name;
     std::fprintf(stderr,
                  "usage: bench_step [MODEL[:bf16]] [--seconds S] [--threads N] [--budget PERCENT] "
-                 "[--target T] [--tune] [--profile] [--no-graphs] [--any-order] [--no-offload] [--dump DIR]; "
+                 "[--target T] [--tune] [--profile] [--no-graphs] [--any-order] [--no-offload] "
+                 "[--dump DIR]; "
                  "MODEL is one of%s\n",
                  names.c_str());
     return 1;

@@ -36,8 +36,11 @@ foreach(program write_samples write_graphs check_device fuzz_graphs fuzz_budgets
 endforeach()
 
 # run_onnx_cases: cases of ONNX's node suite (make peer-onnx).
-add_executable(run_onnx_cases EXCLUDE_FROM_ALL peer/program/run_onnx_cases.cpp
-               $<TARGET_OBJECTS:cleave_test_target>)
-target_link_libraries(run_onnx_cases PRIVATE cleave_test_settings)
-target_precompile_headers(run_onnx_cases REUSE_FROM cleave_test_pch)
-add_dependencies(tests run_onnx_cases)
+# run_exported_calls: samples of PyTorch's operators (make peer-opinfo).
+foreach(program run_onnx_cases run_exported_calls)
+  add_executable(${program} EXCLUDE_FROM_ALL peer/program/${program}.cpp
+                 $<TARGET_OBJECTS:cleave_test_target>)
+  target_link_libraries(${program} PRIVATE cleave_test_samples)
+  target_precompile_headers(${program} REUSE_FROM cleave_test_pch)
+  add_dependencies(tests ${program})
+endforeach()

@@ -143,7 +143,7 @@ class BoundProgram {
   struct Bound : ProgramCode::PlacedVariable {
     void* data = nullptr;  // where it is bound, on the device if the program's memory is there
     std::weak_ptr<const trace::DeviceCopy> copy;  // then
-    std::optional<HostTensor> there;          // then: its address, for shared memory
+    std::optional<HostTensor> there;              // then: its address, for shared memory
   };
   struct CopyThere {
     DeviceBlock block;

@@ -28,7 +28,8 @@ struct FoldParts {
   int64_t chunk_elements = 1 << 13;  // of about this length
   int64_t max_parts = 64;
   int64_t part_rows = 32;  // at least, in a part of a columns fold,
-  int64_t row_threads = 1;  // share the rows of a part, in blocks of loop::column_terms: a power of 2
+  int64_t row_threads =
+      1;  // share the rows of a part, in blocks of loop::column_terms: a power of 2
   // whose parts have at most about so many sums together, of wide rows.
   int64_t partial_sums = int64_t{1} << 40;
 };

@@ -176,8 +176,7 @@ void PhaseWriter::set_columns(
     const std::function<Expr(size_t array, const Expr& k, DType type)>& value) {
   for_each_column(columns, out, [&](const Expr& k, Block& body) {
     for (size_t i = 0; i < to.size(); ++i)
-      body.push_back(
-          {Store{to[i], k, value(i, k, to_.buffers[static_cast<size_t>(to[i])].dtype)}});
+      body.push_back({Store{to[i], k, value(i, k, to_.buffers[static_cast<size_t>(to[i])].dtype)}});
   });
 }
 

@@ -147,8 +147,9 @@ void PhaseWriter::spread_among(const Elements& elements, int threads, Block& out
 // Whether a thread keeps what it reads of the chunks in registers, for another loop over them.
 bool PhaseWriter::keeps_slots(const Elements& elements, int64_t slots) const {
   const int64_t* count = elements.count.as_const_int();
-  if (team_ == 1 || team_ > max_keeping_threads || in_columns_ || slots > max_kept_slots || elements.chunk != fold_chunk ||
-      elements.loops.size() != 1 || !count || *count % fold_chunk != 0)
+  if (team_ == 1 || team_ > max_keeping_threads || in_columns_ || slots > max_kept_slots ||
+      elements.chunk != fold_chunk || elements.loops.size() != 1 || !count ||
+      *count % fold_chunk != 0)
     return false;
   int64_t bytes = 0;
   bool is_read_again = false;

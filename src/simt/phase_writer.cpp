@@ -61,13 +61,13 @@ void PhaseWriter::place_locals(const loop::Block& body) {
   for (size_t i = 0; i < accesses.size(); ++i) {
     const BufferAccess& a = accesses[i];
     if (a.is_write) written_.insert(a.buffer);
-    const bool is_again = std::any_of(
-        accesses.begin(), accesses.begin() + static_cast<std::ptrdiff_t>(i),
-        [&](const BufferAccess& b) {
-          return b.buffer == a.buffer && b.who == BufferAccess::Who::spread && b.who == a.who &&
-                 b.index.defined() && a.index.defined() && b.index == a.index &&
-                 b.share == a.share && b.chunk == a.chunk;
-        });
+    const bool is_again =
+        std::any_of(accesses.begin(), accesses.begin() + static_cast<std::ptrdiff_t>(i),
+                    [&](const BufferAccess& b) {
+                      return b.buffer == a.buffer && b.who == BufferAccess::Who::spread &&
+                             b.who == a.who && b.index.defined() && a.index.defined() &&
+                             b.index == a.index && b.share == a.share && b.chunk == a.chunk;
+                    });
     if (is_again) read_again_.insert(a.buffer);
   }
   for (const BufferAccess& a : accesses) {

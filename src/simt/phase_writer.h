@@ -73,9 +73,9 @@ class PhaseWriter {
   struct ColumnSums {
     const std::vector<loop::Fold>& folds;
     int lanes = 0, splits = 1;
-    Expr first;                                    // column of the thread
+    Expr first;                                      // column of the thread
     std::vector<int64_t> sums, totals, shared = {};  // buffers, by fold
-    Expr own = {};                                 // where those of the team begin in `shared`
+    Expr own = {};                                   // where those of the team begin in `shared`
     // A total is one thread's: that of fold and column.
     bool is_shared_out = false;
     Expr column = {};  // in `shared`
@@ -160,8 +160,8 @@ class PhaseWriter {
   int64_t slot_ = 0;                        // that is written; any_slot: one of several
   bool keeps_ = false;                      // each slot has registers of its own
   std::unordered_set<int64_t> read_again_;  // buffers, by another loop over the same elements
-  bool in_columns_ = false;              // whose threads share elements out in another way
-  std::unordered_set<int64_t> written_;  // buffers, in this phase
+  bool in_columns_ = false;                 // whose threads share elements out in another way
+  std::unordered_set<int64_t> written_;     // buffers, in this phase
   // ---- of a tile: what it reads across, in shared memory
   struct Turned {
     int64_t shared = 0, buffer = 0;

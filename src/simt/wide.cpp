@@ -136,8 +136,9 @@ std::vector<PhaseWriter::Wide> PhaseWriter::find_wide(const Elements& elements, 
     const int64_t* count = elements.count.as_const_int();
     if (!is_stored && team_ > 1 && count && elements.loops.size() == 1 && !in_columns_ &&
         !written_.contains(u.buffer)) {
-      Kept kept{u.buffer, replaced(at, VariableValues{{var->id(), shared_variable()}}), *count,
-                elements.chunk, elements.repeats, slot_};
+      Kept kept{u.buffer,         replaced(at, VariableValues{{var->id(), shared_variable()}}),
+                *count,           elements.chunk,
+                elements.repeats, slot_};
       const auto known = std::ranges::find_if(kept_, [&](const Kept& k) {
         return k.buffer == kept.buffer && k.index == kept.index && k.elements == kept.elements &&
                k.chunk == kept.chunk && k.repeats == kept.repeats && k.slot == kept.slot;

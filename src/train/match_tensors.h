@@ -28,8 +28,7 @@ struct MatchedTensors {
 // Error (user): lists all that doesn't fit.
 Result<MatchedTensors> match_tensors(const std::string& path, const SafetensorsFile& file,
                                      const std::vector<LoadTarget>& targets,
-                                     const LoadOptions& options,
-                                     const SkipsName& skips = {});
+                                     const LoadOptions& options, const SkipsName& skips = {});
 // Copies, and converts where the dtype is another one.
 void copy_tensors(const std::vector<TensorMatch>& matches);
 

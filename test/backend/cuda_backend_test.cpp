@@ -77,8 +77,13 @@ TEST(CudaBackend, is_deterministic_as_the_target) {
   // The gradient of scores lies in the workspace, or the sums of dquery do.
   const AttentionBackwardSpec s = [] {
     const HeadStrides at{.batch = 8 * 512 * 64, .head = 512 * 64, .row = 64, .column = 1};
-    AttentionSpec f{.dtype = DType::bf16, .batch = 2, .heads = 8, .rows = 512, .columns = 512,
-                    .width = 64, .value_width = 64};
+    AttentionSpec f{.dtype = DType::bf16,
+                    .batch = 2,
+                    .heads = 8,
+                    .rows = 512,
+                    .columns = 512,
+                    .width = 64,
+                    .value_width = 64};
     f.query = f.key = f.value = f.out = at, f.sum_rows = 512;
     return AttentionBackwardSpec{.forward = f, .dout = at, .dquery = at, .dkey = at, .dvalue = at};
   }();

@@ -64,9 +64,7 @@ TEST(CudaAttention, PartsOfGradients) {
       EXPECT_EQ(f.heads % part.heads, 0);
       EXPECT_EQ(part.heads % f.key_group, 0);
       EXPECT_TRUE(part == f || part.batch * part.heads * f.rows % 4 == 0);
-      if (f.rows % 4 == 0) {
-        EXPECT_LE(part.batch * part.heads, std::max(heads, f.key_group));
-      }
+      if (f.rows % 4 == 0) { EXPECT_LE(part.batch * part.heads, std::max(heads, f.key_group)); }
       split.emplace(part.batch < f.batch, part.heads < f.heads);
       in_groups += part.heads < f.heads && f.key_group > 1;
       using Function = cuda::CudnnFunction<cuda::CudnnGradientSpec, cuda::CudnnAttentionGradient>;

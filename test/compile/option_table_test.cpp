@@ -14,11 +14,11 @@ namespace cleave {
 namespace {
 
 // The fields of the two values, by name: a field more, and neither of the bindings compiles.
-#define COMPILE_FIELDS                                                                           \
-  executor, threads, compiler, target, device, backend, ops, kept_sizes, other_sizes, offload,   \
-      deterministic, cudagraphs, cache, cache_dir, cache_bytes, cache_check, dump_dir, repro, watch, observers, \
-      log, memory_budget, partition, autocast, passes_off, passes_on, strict, freeze, rules,     \
-      functions
+#define COMPILE_FIELDS                                                                          \
+  executor, threads, compiler, target, device, backend, ops, kept_sizes, other_sizes, offload,  \
+      deterministic, cudagraphs, cache, cache_dir, cache_bytes, cache_check, dump_dir, repro,   \
+      watch, observers, log, memory_budget, partition, autocast, passes_off, passes_on, strict, \
+      freeze, rules, functions
 #define TRAIN_FIELDS                                                                    \
   compile, frozen, clip_norm, report_grad_norm, accumulate, on_nonfinite, loss_scaling, \
       init_scale, growth_factor, backoff_factor, growth_interval, ema_decay, seed

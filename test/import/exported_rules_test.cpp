@@ -9,20 +9,6 @@
 namespace cleave::exported {
 namespace {
 
-constexpr double inf = INFINITY;
-
-void expect_near(const Numbers& got, const Numbers& want, double tolerance = 1e-9) {
-  ASSERT_EQ(got.size(), want.size());
-  for (size_t k = 0; k < got.size(); ++k) {
-    if (std::isnan(want[k]))
-      EXPECT_TRUE(std::isnan(got[k])) << "element " << k << " is " << got[k];
-    else if (std::isinf(want[k]))
-      EXPECT_EQ(got[k], want[k]) << "element " << k;
-    else
-      EXPECT_NEAR(got[k], want[k], tolerance * std::max(1.0, std::abs(want[k]))) << "element " << k;
-  }
-}
-
 // An operator of a vector, a parameter where it is floating.
 Answer of_vector(const std::string& op, const Numbers& x, std::vector<NamedArgument> more = {},
                  DType t = DType::f64, std::vector<int64_t> sizes = {-1},

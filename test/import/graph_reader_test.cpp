@@ -138,7 +138,7 @@ TEST(GraphReader, EinsumIsAProductOfMatrices) {
 }
 )");
   for (const auto& [equation, message] :
-       {std::pair("bid,bjd", "einsum without '->', or with '...'"),
+       {std::pair("...bidx,bjd", "einsum: more labels than dims"),
         std::pair("bi,bjd->b", "einsum: the term 0 of a tensor of rank 3"),
         std::pair("bii,bjd->b", "einsum: the term 0 of a tensor of rank 3"),
         std::pair("bid->b", "einsum of 2 tensors with 1 terms"),
@@ -205,8 +205,18 @@ TEST(GraphReader, RulesRefuseWhatTheyDontCover) {
   EXPECT_EQ(refusal("split.Tensor", {{"split_size", number(0)}}), "a dim of 4 in pieces of 0");
   EXPECT_EQ(refusal("pixel_shuffle.default", {{"upscale_factor", number(2)}}),
             "a pixel shuffle by 2 of rank 2");
-  EXPECT_EQ(refusal("rrelu.default", {{"training", flag(true)}}), "rrelu in training");
-  EXPECT_EQ(refusal("linspace.default", {{"steps", number(-1)}}), "linspace of -1 steps");
+  EXPECT_EQ(refusal("linspace.default", {{"steps", number(-1)}}), "-1 steps");
+  EXPECT_EQ(refusal("grid_sampler.default", {{"input", tensor("x")}, {"grid", tensor("x")}}),
+            "grid_sampler of 0 dims");
+  EXPECT_EQ(refusal("linalg_matrix_power.default", {{"n", number(-1)}}), "an inverse of a matrix");
+  EXPECT_EQ(refusal("diag_embed.default", {{"dim1", number(2)}, {"dim2", number(-1)}}),
+            "a diagonal along dims 2 and 2 of rank 3");
+  EXPECT_EQ(refusal("adaptive_max_pool2d.default", {{"output_size", numbers({1, 1 << 20})}}),
+            "4 elements in 1048576 windows");
+  EXPECT_EQ(refusal("tril_indices.default", {{"row", number(1)}, {"col", number(-1)}}),
+            "-1 columns");
+  EXPECT_EQ(refusal("upsample_bicubic2d.default", {{"output_size", numbers({2, 2})}}),
+            "a tensor of rank 2 resized");
   EXPECT_EQ(refusal("norm.Scalar", {{"p", of_kind(Kind::text, "fro")}}),
             "linalg_vector_norm: ord = \"fro\": expected a number");
   EXPECT_EQ(refusal("mse_loss.default", {{"target", tensor("x")}, {"reduction", number(7)}}),

@@ -1,7 +1,14 @@
 // Nodes of a .pt2 file, as tests write them, read into a graph and run on the oracle.
+//
+//   Reading r;
+//   r.input("x", {3, 4});
+//   r.node("y", {3, 4}, "exp.default", {{"self", tensor("x")}});
+//   r.text("y");     // the calls; or the error
 #pragma once
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -110,6 +117,21 @@ struct Reading {
 };
 
 using Numbers = std::vector<double>;
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+inline void expect_near(const Numbers& got, const Numbers& want, double tolerance = 1e-9) {
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t k = 0; k < got.size(); ++k) {
+    if (std::isnan(want[k]))
+      EXPECT_TRUE(std::isnan(got[k])) << "element " << k << " is " << got[k];
+    else if (std::isinf(want[k]))
+      EXPECT_EQ(got[k], want[k]) << "element " << k;
+    else
+      EXPECT_NEAR(got[k], want[k], tolerance * std::max(1.0, std::abs(want[k]))) << "element " << k;
+  }
+}
 
 // What a reading computes for these inputs: the result's elements, and the gradient of their sum
 // with regard to the first parameter, empty if there is none.

@@ -341,11 +341,10 @@ std::string normalised(const std::string& type) {
 TEST(MapThreads, what_a_row_reads_again_stays_in_registers) {
   for (const char* type : {"f32", "bf16"})
     expect_right(normalised(type),
-                 {16,   264,  376,  384,  392,  760,  768,  776,  1016, 1024, 1032, 1160,
-                        2040, 2048, 2056, 3000, 4096, 5000, 8184, 8200, 9000, 33000});
+                 {16,   264,  376,  384,  392,  760,  768,  776,  1016, 1024, 1032,
+                  1160, 2040, 2048, 2056, 3000, 4096, 5000, 8184, 8200, 9000, 33000});
   const auto copies = [](const std::string& type, int64_t n) {
-    return test::count<CopyIn>(
-        mapped(test::with(normalised(type), {{"3N", 3 * n}, {"N", n}})));
+    return test::count<CopyIn>(mapped(test::with(normalised(type), {{"3N", 3 * n}, {"N", n}})));
   };
   EXPECT_EQ(copies("bf16", 384), 2 + 2);   // slots of %x, of %w
   EXPECT_EQ(copies("bf16", 1288), 6 + 6);  // 161 chunks of 32 threads

@@ -24,16 +24,13 @@ int64_t score_bytes(const AttentionSpec& s) {
 // gradients of each head's keys and values where heads share them, and dS if it is kept.
 int64_t gradient_plan_bytes(const AttentionSpec& s, Sums sums) {
   int64_t bytes = int64_t{1} << 20;
-  if (s.key_group > 1)
-    bytes += half * s.batch * s.heads * s.columns * (s.width + s.value_width);
+  if (s.key_group > 1) bytes += half * s.batch * s.heads * s.columns * (s.width + s.value_width);
   return sums == Sums::in_order ? bytes + score_bytes(s) : bytes;
 }
 
 // Of dquery in f32, where it is summed so.
 int64_t dquery_bytes(const AttentionSpec& s, Sums sums) {
-  return sums == Sums::in_order
-             ? 0
-             : s.batch * s.heads * s.rows * s.width * int64_t{sizeof(float)};
+  return sums == Sums::in_order ? 0 : s.batch * s.heads * s.rows * s.width * int64_t{sizeof(float)};
 }
 
 // Vectors of 16 bytes are read.
@@ -134,13 +131,13 @@ Result<CudnnAttention> CudnnAttention::make(const AttentionSpec& s, const CudnnP
 
 void CudnnAttention::run(void* const* at, void* scratch, void* queue) const {
   using At = AttentionOperand;
-  std::vector<std::pair<int64_t, const void*>> pointers = {{query_, at[At::query]},
-                                                           {key_, at[At::key]},
-                                                           {value_, at[At::value]},
-                                                           {out_, at[At::out]},
-                                                           {sums_, has_sums_ ? at[At::logsumexp]
-                                                                             : scratch},
-                                                           {scale_at_, &scale_}};
+  std::vector<std::pair<int64_t, const void*>> pointers = {
+      {query_, at[At::query]},
+      {key_, at[At::key]},
+      {value_, at[At::value]},
+      {out_, at[At::out]},
+      {sums_, has_sums_ ? at[At::logsumexp] : scratch},
+      {scale_at_, &scale_}};
   if (masked_at_ != 0) pointers.emplace_back(masked_at_, &masked_out);
   plan_.run(pointers, scratch, queue);
 }

@@ -1,4 +1,6 @@
 // Activations and softmax.
+#include <cmath>
+
 #include "import/exported/rules.h"
 
 namespace cleave::exported {
@@ -42,6 +44,31 @@ Values soft_shrink(Call& c) {
   return {c.op("where", {c.op("le", {c.op("abs", {x}), lambda}), 0.0, nearer})};
 }
 
+Values mish(Call& c) {
+  const V x = self_of(c);
+  return {c.op("mul", {x, c.op("tanh", {c.op("softplus", {x})})})};
+}
+
+Values softsign(Call& c) {
+  const V x = self_of(c);
+  return {c.op("div", {x, c.op("add", {c.op("abs", {x}), 1})})};
+}
+
+Values tanh_shrink(Call& c) {
+  const V x = self_of(c);
+  return {c.op("sub", {x, c.op("tanh", {x})})};
+}
+
+// Lines of -inf alone give zeros, and no gradient.
+Values safe_softmax(Call& c) {
+  const V x = self_of(c);
+  const int64_t dim = c.integer("dim", -1);
+  const V masked = c.op("all", {c.op("eq", {x, -INFINITY})}, {{"dim", dim}, {"keepdim", true}});
+  V y = c.op("where", {masked, 0.0, x});
+  if (const auto t = c.dtype("dtype")) y = c.to(y, *t);
+  return {c.op("where", {masked, 0.0, softmax(c, y, dim, "_softmax")})};
+}
+
 Values softmax_of(Call& c, const char* op) {
   V x = self_of(c);
   if (const auto t = c.dtype("dtype")) x = c.to(x, *t);
@@ -62,6 +89,7 @@ ValueId log_sigmoid(Call& c, ValueId x) {
 std::span<const RuleRow> activation_rules() {
   static constexpr RuleRow rows[] = {
       {"softmax", [](Call& c) { return softmax_of(c, "_softmax"); }},
+      {"_safe_softmax", safe_softmax},
       {"special_softmax", [](Call& c) { return softmax_of(c, "_softmax"); }},
       {"log_softmax", [](Call& c) { return softmax_of(c, "_log_softmax"); }},
       {"special_log_softmax", [](Call& c) { return softmax_of(c, "_log_softmax"); }},
@@ -80,39 +108,21 @@ std::span<const RuleRow> activation_rules() {
          const double alpha = c.floating("alpha", 1);
          return {c.op("elu", {self_of(c)}, {{"alpha", alpha}, {"input_scale", 1 / alpha}})};
        }},
-      {"mish",
-       [](Call& c) -> Values {
-         const V x = self_of(c);
-         return {c.op("mul", {x, c.op("tanh", {c.op("softplus", {x})})})};
-       }},
-      {"log_sigmoid", [](Call& c) -> Values { return {log_sigmoid(c, self_of(c))}; }},
+      {"mish", in_f32<mish>},
+      {"log_sigmoid", in_f32<[](Call& c) -> Values { return {log_sigmoid(c, self_of(c))}; }>},
       {"log_sigmoid_forward",
        [](Call& c) -> Values {
          const V x = self_of(c);
          return {log_sigmoid(c, x), c.op("empty_like", {x})};
        }},
-      {"glu", glu},
-      {"prelu", prelu},
-      {"_prelu_kernel", prelu},
+      {"glu", in_f32<glu>},
+      {"prelu", in_f32<prelu>},
+      {"_prelu_kernel", in_f32<prelu>},
       {"threshold", threshold},
       {"hardshrink", hard_shrink},
-      {"softshrink", soft_shrink},
-      {"softsign",
-       [](Call& c) -> Values {
-         const V x = self_of(c);
-         return {c.op("div", {x, c.op("add", {c.op("abs", {x}), 1})})};
-       }},
-      {"tanhshrink",
-       [](Call& c) -> Values {
-         const V x = self_of(c);
-         return {c.op("sub", {x, c.op("tanh", {x})})};
-       }},
-      {"rrelu",
-       [](Call& c) -> Values {
-         if (c.flag("training", false)) c.fail("rrelu in training");
-         const double slope = (c.floating("lower", 0.125) + c.floating("upper", 1.0 / 3)) / 2;
-         return {c.op("leaky_relu", {self_of(c)}, {{"negative_slope", slope}})};
-       }},
+      {"softshrink", in_f32<soft_shrink>},
+      {"softsign", in_f32<softsign>},
+      {"tanhshrink", in_f32<tanh_shrink>},
   };
   return rows;
 }

@@ -37,10 +37,19 @@ ValueId Call::maybe_tensor(std::string_view name) {
   if (!has(name) || !ok()) return ValueId::none();
   const Argument* a = find(name);
   if (a->kind != Kind::tensor) return fail("the argument {} is no tensor", name);
-  Result<ValueId> v = context_.tensor(a->text);
-  if (v.ok()) return *v;
-  b_.fail(std::move(v).failure());
-  return ValueId::none();
+  return tensor_named(a->text);
+}
+
+// None and an error if the file has no such value.
+ValueId Call::tensor_named(const std::string& name) {
+  Result<ValueId> v = context_.tensor(name);
+  if (!v.ok()) {
+    b_.fail(std::move(v).failure());
+    return ValueId::none();
+  }
+  const DType t = type(*v).dtype;
+  const bool is_narrow = t == DType::f16 || t == DType::bf16;
+  return in_f32_ && is_narrow ? to(*v, DType::f32) : *v;
 }
 
 ValueId Call::tensor(std::string_view name) {
@@ -62,12 +71,7 @@ Values Call::tensors(std::string_view name) {
     }
     if (item.kind != Kind::tensor) fail("the argument {} is no list of tensors", name);
     if (!ok()) return out;
-    Result<ValueId> v = context_.tensor(item.text);
-    if (!v.ok()) {
-      b_.fail(std::move(v).failure());
-      return out;
-    }
-    out.push_back(*v);
+    out.push_back(tensor_named(item.text));
   }
   return out;
 }

@@ -53,6 +53,11 @@ class Call {
   Shape sizes(std::string_view name);
   std::optional<DType> dtype(std::string_view name);
 
+  // From now on tensors of f16 and bf16 are given in f32: the rule is of elements or sums, which
+  // ATen computes in f32 and rounds once. The reader rounds the results to the file's dtypes.
+  void compute_in_f32() { in_f32_ = true; }
+  bool computes_in_f32() const { return in_f32_; }
+
   // ---- types
   const Type& type(ValueId v) const;
   int64_t rank(ValueId v) const { return type(v).rank(); }
@@ -77,10 +82,13 @@ class Call {
   bool is_sharing() const { return is_sharing_; }
 
  private:
+  ValueId tensor_named(const std::string& name);
+
   const Node& node_;
   Builder& b_;
   const Context& context_;
   bool is_sharing_ = false;
+  bool in_f32_ = false;
 };
 
 }  // namespace cleave::exported

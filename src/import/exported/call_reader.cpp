@@ -44,7 +44,8 @@ Status GraphReader::read_call(const Node& node, const Graph& source, std::string
   const Call::Context at = context(source);
   Call call(node, b_, at);
   if (is_view(name) && call.has_tensor("self")) return read_view(node, call, name, source);
-  CLEAVE_TRY(const Values results, called(call, name, overload));
+  CLEAVE_TRY(Values results, called(call, name, overload));
+  if (call.computes_in_f32()) round_results(call, results, source);
   return bind_results(node, results, source, call.is_sharing());
 }
 
@@ -143,7 +144,10 @@ Status GraphReader::bind_results(const Node& node, const Values& results, const 
   for (size_t k = 0; k < names.size(); ++k) {
     if (names[k].empty()) continue;
     const ValueId v = results[k];
-    if (!v.valid()) return unsupported("its result {} is not covered", k);
+    if (!v.valid()) {
+      not_covered_.insert(names[k]);
+      continue;
+    }
     const Tensor* shared = nullptr;
     for (const NamedArgument& a : node.inputs)
       if (a.value.kind == Kind::tensor)
@@ -157,6 +161,17 @@ Status GraphReader::bind_results(const Node& node, const Values& results, const 
     CLEAVE_CHECK(check_type(names[k], v, source));
   }
   return {};
+}
+
+// Results of f32 in the narrow dtypes that the file gives them.
+void GraphReader::round_results(Call& call, Values& results, const Graph& source) {
+  const std::vector<std::string> names = result_names(call.node());
+  for (size_t k = 0; k < std::min(names.size(), results.size()); ++k) {
+    const auto at = source.tensors.find(names[k]);
+    if (at == source.tensors.end() || call.type(results[k]).dtype != DType::f32) continue;
+    const DType t = at->second.dtype;
+    if (t == DType::f16 || t == DType::bf16) results[k] = call.to(results[k], t);
+  }
 }
 
 // What is made has the type that the file says.

@@ -1,4 +1,6 @@
 // Tensors of known values.
+#include <algorithm>
+
 #include "import/exported/rules.h"
 
 namespace cleave::exported {
@@ -39,19 +41,41 @@ Values eye(Call& c) {
   return {c.to(same, c.dtype("dtype").value_or(DType::f32))};
 }
 
+// A number, or a tensor of one element; in the place of integers without its fraction.
+V bound(Call& c, const char* name, DType wide, bool is_whole) {
+  const V v = c.has_tensor(name)
+                  ? c.to(c.tensor(name), wide)
+                  : c.op("full", {},
+                         {{"size", Shape{}}, {"fill_value", c.floating(name, 0)}, {"dtype", wide}});
+  return is_whole ? c.op("trunc", {v}) : v;
+}
+
 // Two halves that meet in the middle, as PyTorch counts from both ends.
-Values linspace(Call& c) {
-  const double start = c.floating("start", 0), end = c.floating("end", 0);
+V evenly_spaced(Call& c, DType wide, bool is_whole) {
   const int64_t steps = c.integer("steps", 0);
-  const DType t = c.dtype("dtype").value_or(DType::f32);
-  if (steps < 1 || !is_floating(t)) return {c.fail("linspace of {} steps", steps)};
-  const int64_t middle = steps == 1 ? 1 : steps / 2;
-  const double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
-  const V k = c.op("arange", {}, {{"end", steps}, {"dtype", t}});
+  if (steps < 0) return c.fail("{} steps", steps);
+  const V start = bound(c, "start", wide, is_whole), end = bound(c, "end", wide, is_whole);
+  const auto last = static_cast<double>(std::max<int64_t>(1, steps - 1));
+  const auto middle = static_cast<double>(std::max<int64_t>(1, steps / 2));
+  const V step = c.op("div", {c.op("sub", {end, start}), last});
+  const V k = c.op("arange", {}, {{"end", steps}, {"dtype", wide}});
   const V front = c.op("add", {c.op("mul", {k, step}), start});
-  const V back =
-      c.op("add", {c.op("mul", {c.op("rsub", {k, static_cast<double>(steps - 1)}), -step}), end});
-  return {c.op("where", {c.op("lt", {k, static_cast<double>(middle)}), front, back})};
+  const V back = c.op("sub", {end, c.op("mul", {c.op("rsub", {k, last}), step})});
+  return c.op("where", {c.op("lt", {k, middle}), front, back});
+}
+
+Values linspace(Call& c) {
+  const DType t = c.dtype("dtype").value_or(DType::f32);
+  const bool is_whole = !is_floating(t);
+  return {
+      c.to(evenly_spaced(c, is_whole || t == DType::f64 ? DType::f64 : DType::f32, is_whole), t)};
+}
+
+Values logspace(Call& c) {
+  const DType t = c.dtype("dtype").value_or(DType::f32);
+  if (!is_floating(t)) return {c.fail("logspace of integers")};
+  const V power = evenly_spaced(c, DType::f64, false);
+  return {c.to(c.op("pow", {c.floating("base", 10), power}), t)};
 }
 
 }  // namespace
@@ -61,12 +85,14 @@ std::span<const RuleRow> constructor_rules() {
       {"new_zeros", [](Call& c) { return new_full(c, 0); }},
       {"new_ones", [](Call& c) { return new_full(c, 1); }},
       {"new_full", [](Call& c) { return new_full(c, c.value("fill_value")); }},
+      {"new_empty_strided", [](Call& c) { return new_full(c, 0); }},
       {"new_empty", [](Call& c) { return new_full(c, 0); }},
       {"zero", [](Call& c) -> Values { return {c.op("zeros_like", {self_of(c)})}; }},
       {"tril", [](Call& c) { return triangle(c, "le"); }},
       {"triu", [](Call& c) { return triangle(c, "ge"); }},
       {"eye", eye},
       {"linspace", linspace},
+      {"logspace", logspace},
   };
   return rows;
 }

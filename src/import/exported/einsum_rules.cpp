@@ -3,6 +3,9 @@
 //   "bhid,bhjd->bhij"   batch bh, rows i, inner d, columns j: [b*h, i, d] x [b*h, d, j]
 //
 // More operands are taken from the left, two at a time.
+//
+//   "...ij,jk"   dims that '...' stands for are broadcast; without "->" the result has the labels
+//                that occur once, in order
 #include <algorithm>
 
 #include "import/exported/rules.h"
@@ -93,17 +96,48 @@ void drop_broadcast(Call& c, std::vector<Term>& terms) {
   }
 }
 
+// The result of an equation without one: labels that occur once, in order; dots before them.
+std::string alphabetical(const std::vector<std::string>& labels) {
+  std::string all, once;
+  for (const std::string& l : labels) all += l;
+  std::ranges::sort(all);
+  for (const char l : all)
+    if (l != '.' && std::ranges::count(all, l) == 1) once += l;
+  return has(all, '.') ? "..." + once : once;
+}
+
+// Dots stand for dims that the operands share from the right: they are named by digits, 0 the last.
+bool name_dots(Call& c, std::vector<std::string>& labels, std::string& result, const Values& xs) {
+  size_t most = 0;
+  std::vector<size_t> hidden(labels.size());
+  for (size_t k = 0; k < labels.size(); ++k) {
+    const size_t at = labels[k].find("...");
+    if (at == std::string::npos) continue;
+    const auto rank = static_cast<size_t>(c.rank(xs[k]));
+    if (rank + 3 < labels[k].size()) return c.fail("einsum: more labels than dims").valid();
+    hidden[k] = rank + 3 - labels[k].size();
+    most = std::max(most, hidden[k]);
+  }
+  if (most > 10) return c.fail("einsum: '...' of {} dims", most).valid();
+  std::string names;
+  for (size_t d = most; d-- > 0;) names += static_cast<char>('0' + d);
+  for (size_t k = 0; k < labels.size(); ++k)
+    if (const size_t at = labels[k].find("..."); at != std::string::npos)
+      labels[k].replace(at, 3, names.substr(most - hidden[k]));
+  if (const size_t at = result.find("..."); at != std::string::npos) result.replace(at, 3, names);
+  return true;
+}
+
 Values einsum(Call& c) {
   std::string equation = c.text("equation", "");
   std::erase(equation, ' ');
   const size_t arrow = equation.find("->");
-  if (arrow == equation.npos || equation.find('.') != equation.npos)
-    return {c.fail("einsum without '->', or with '...'")};
-  const std::vector<std::string> labels = split(equation.substr(0, arrow), ',');
-  const std::string result = equation.substr(arrow + 2);
+  std::vector<std::string> labels = split(equation.substr(0, arrow), ',');
+  std::string result = arrow == equation.npos ? alphabetical(labels) : equation.substr(arrow + 2);
   const Values xs = c.tensors("tensors");
   if (!c.ok() || labels.size() != xs.size() || xs.empty())
     return {c.fail("einsum of {} tensors with {} terms", xs.size(), labels.size())};
+  if (equation.find('.') != equation.npos && !name_dots(c, labels, result, xs)) return {};
   std::vector<Term> terms;
   for (size_t k = 0; k < xs.size(); ++k) {
     std::string sorted = labels[k];

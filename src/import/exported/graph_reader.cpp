@@ -32,8 +32,10 @@ Status GraphReader::read(const Graph& source) { return read_nodes(source); }
 
 Result<Tensor*> GraphReader::find(const std::string& name) {
   const auto at = names_.find(name);
-  if (at == names_.end()) return user_error("{} is read before it is made", printable(name));
-  return &at->second;
+  if (at != names_.end()) return &at->second;
+  if (not_covered_.contains(name))
+    return unsupported("the result {} of its operator is not covered", printable(name));
+  return user_error("{} is read before it is made", printable(name));
 }
 
 Result<ValueId> GraphReader::value(const std::string& name) {

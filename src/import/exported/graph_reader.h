@@ -57,6 +57,7 @@ class GraphReader {
                        std::string_view overload);
   Result<Values> called(Call& call, const std::string& name, std::string_view overload);
   Result<Values> called_directly(Call& call, const OpDef& op);
+  void round_results(Call& call, Values& results, const Graph& source);
   // is_sharing: a result may be a view of any argument.
   Status bind_results(const Node& node, const Values& results, const Graph& source,
                       bool is_sharing = false);
@@ -86,6 +87,7 @@ class GraphReader {
   GradientPaths paths_;
   Memories memories_;
   Names names_;
+  std::set<std::string> not_covered_;           // results that rules leave out
   std::map<std::string, size_t> placeholders_;  // their memories
   std::optional<DType> autocast_;               // of the region
   std::optional<DType> operand_dtype_;          // of the call that is read, under autocast

@@ -19,12 +19,29 @@ Values put(Call& c, V src) {
   return {c.op("index_put", {x, CallOperand(indices), src})};
 }
 
+V number_like(Call& c, V x, const AttrValue& value) {
+  return c.op("full", {}, {{"size", Shape{}}, {"fill_value", value}, {"dtype", c.type(x).dtype}});
+}
+
+// A place that is named twice is one place, so that its gradient counts once.
 Values index_fill(Call& c) {
-  if (c.has_tensor("value")) return put(c, c.tensor("value"));
-  const V value = c.op(
-      "full", {},
-      {{"size", Shape{}}, {"fill_value", c.value("value")}, {"dtype", c.type(self_of(c)).dtype}});
-  return put(c, value);
+  const V x = self_of(c);
+  const int64_t dim = c.wrapped(c.integer("dim", 0), c.rank(x));
+  const Dim n = c.size(x, dim);
+  const V none = c.op("full", {}, {{"size", Shape{n}}, {"fill_value", false}});
+  const V yes = c.op("full", {}, {{"size", Shape{}}, {"fill_value", true}});
+  V filled = c.op("index_put", {none, CallOperand(Values{c.tensor("index")}), yes});
+  Shape alone(static_cast<size_t>(c.rank(x)), Dim(1));
+  if (!alone.empty()) alone[static_cast<size_t>(dim)] = n;
+  filled = c.view(filled, alone);
+  const V value = c.has_tensor("value") ? c.tensor("value") : number_like(c, x, c.value("value"));
+  return {c.op("where", {filled, c.to(value, c.type(x).dtype), x})};
+}
+
+// Negative indices count from the end of a dim of n.
+V from_the_front(Call& c, V index, const Dim& n) {
+  const V wrapped = c.op("add", {index, CallOperand(AttrValue(n))});
+  return c.op("where", {c.op("lt", {index, 0}), wrapped, index});
 }
 
 // Dims other than the one that is read along are broadcast.
@@ -32,7 +49,8 @@ Values take_along_dim(Call& c) {
   V x = self_of(c), index = c.tensor("indices");
   if (!c.has("dim")) {
     x = c.view(x, {c.type(x).numel()});
-    return {c.op("gather", {x, c.view(index, {c.type(index).numel()})}, {{"dim", 0}})};
+    index = from_the_front(c, c.view(index, {c.type(index).numel()}), c.size(x, 0));
+    return {c.op("gather", {x, index}, {{"dim", 0}})};
   }
   const int64_t dim = c.wrapped(c.integer("dim", 0), c.rank(x));
   Shape from = c.type(x).shape, places = c.type(index).shape;
@@ -44,6 +62,7 @@ Values take_along_dim(Call& c) {
   }
   if (!(from == c.type(x).shape)) x = c.op("expand", {x}, {{"size", from}});
   if (!(places == c.type(index).shape)) index = c.op("expand", {index}, {{"size", places}});
+  index = from_the_front(c, index, c.size(x, dim));
   return {c.op("gather", {x, index}, {{"dim", dim}})};
 }
 

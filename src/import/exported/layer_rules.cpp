@@ -80,23 +80,57 @@ Values batch_norm(Call& c) {
   return {y[0]};
 }
 
+// The same with all results of the operator: saved statistics, and of _batch_norm_with_update a
+// reserve that only PyTorch's backward reads.
+Values batch_norm_results(Call& c, bool training) {
+  const ValueId x = c.tensor("input"), w = c.maybe_tensor("weight"), b = c.maybe_tensor("bias"),
+                mean = c.maybe_tensor("running_mean"), var = c.maybe_tensor("running_var");
+  NamedAttrs attrs{{"momentum", c.floating("momentum", 0.1)}, {"eps", c.floating("eps", 1e-5)}};
+  if (!training && mean.valid())
+    return c.ops("_native_batch_norm_legit_no_training", {x, w, b, mean, var}, attrs);
+  attrs.insert(attrs.begin(), {"training", true});
+  if (!mean.valid())
+    return c.ops("_native_batch_norm_legit", {x, w, b, ValueId::none(), ValueId::none()}, attrs);
+  Values y = c.ops("_native_batch_norm_legit_functional", {x, w, b, mean, var}, attrs);
+  if (!c.ok()) return {};
+  c.write("running_mean", y[3]);
+  c.write("running_var", y[4]);
+  y.resize(3);
+  y.push_back(c.op("full", {}, {{"size", Shape{Dim(0)}}, {"fill_value", 0}, {"dtype", DType::u8}}));
+  return y;
+}
+
 // Each channel of each example by its own statistics.
 Values instance_norm(Call& c) {
   const ValueId x = c.tensor("input"), w = c.maybe_tensor("weight"), b = c.maybe_tensor("bias");
-  if (!c.flag("use_input_stats", true) || c.has("running_mean")) {
-    if (!c.flag("use_input_stats", true)) return batch_norm(c);
-    c.fail("instance_norm with running statistics");
-  }
+  if (!c.flag("use_input_stats", true)) return batch_norm(c);
   const Shape shape = c.type(x).shape;
   if (shape.size() < 2) return {c.fail("instance_norm of a tensor of rank {}", shape.size())};
   Shape flat = shape, channels(shape.size(), Dim(1));
   flat[0] = 1;
   flat[1] = shape[0] * shape[1];
   channels[1] = shape[1];
-  const NamedAttrs attrs{{"training", true}, {"momentum", 0.0}, {"eps", c.floating("eps", 1e-5)}};
-  ValueId y = c.op(
-      "_native_batch_norm_legit",
-      {c.view(x, flat), ValueId::none(), ValueId::none(), ValueId::none(), ValueId::none()}, attrs);
+  const ValueId none = ValueId::none(), rows = c.view(x, flat);
+  NamedAttrs attrs{{"training", true}, {"momentum", 0.0}, {"eps", c.floating("eps", 1e-5)}};
+  ValueId y;
+  if (c.has_tensor("running_mean")) {
+    // each example moves the statistics, then they are averaged
+    attrs[1].second = AttrValue(c.floating("momentum", 0.1));
+    const NamedAttrs repeats{{"repeats", Shape{shape[0]}}};
+    const ValueId mean = c.op("repeat", {c.tensor("running_mean")}, repeats);
+    const ValueId var = c.op("repeat", {c.tensor("running_var")}, repeats);
+    const Values ys =
+        c.ops("_native_batch_norm_legit_functional", {rows, none, none, mean, var}, attrs);
+    if (!c.ok()) return {};
+    const auto averaged = [&](ValueId v) {
+      return c.op("mean", {c.view(v, {shape[0], shape[1]})}, {{"dim", std::vector<int64_t>{0}}});
+    };
+    c.write("running_mean", averaged(ys[3]));
+    c.write("running_var", averaged(ys[4]));
+    y = ys[0];
+  } else {
+    y = c.op("_native_batch_norm_legit", {rows, none, none, none, none}, attrs);
+  }
   y = c.view(y, shape);
   if (w.valid()) y = c.op("mul", {y, c.view(w, channels)});
   if (b.valid()) y = c.op("add", {y, c.view(b, channels)});
@@ -194,6 +228,11 @@ std::span<const RuleRow> layer_rules() {
       {"conv_transpose3d", convolution_of<3, true>},
       {"batch_norm", batch_norm},
       {"cudnn_batch_norm", batch_norm},
+      {"native_batch_norm",
+       [](Call& c) { return batch_norm_results(c, c.flag("training", false)); }},
+      {"_native_batch_norm_legit.default",
+       [](Call& c) { return batch_norm_results(c, c.flag("training", false)); }},
+      {"_batch_norm_with_update", [](Call& c) { return batch_norm_results(c, true); }},
       {"instance_norm", instance_norm},
       {"group_norm", group_norm},
       {"layer_norm", layer_norm},

@@ -7,15 +7,6 @@ namespace {
 
 using V = ValueId;
 
-V reduced(Call& c, V losses) {
-  switch (c.integer("reduction", 1)) {
-    case 0: return losses;
-    case 1: return c.op("mean", {losses});
-    case 2: return c.op("sum", {losses});
-    default: return c.fail("a reduction that is none of none, mean, sum");
-  }
-}
-
 // Classes last, all other dims in one: [N,C,d...] to [N*d,C].
 V classes_last(Call& c, V x) {
   const int64_t rank = c.rank(x);
@@ -107,6 +98,11 @@ Values huber(Call& c, double delta, double scale) {
   return {reduced(c, c.op("where", {c.op("lt", {d, delta}), near, far}))};
 }
 
+Values smooth_l1(Call& c) {
+  const double beta = c.floating("beta", 1);
+  return huber(c, beta, beta == 0 ? 1 : 1 / beta);
+}
+
 // (t - 1) log(1 - p) - t log(p), the logarithms cut at -100. Where p (1 - p) < 1e-12, PyTorch's
 // gradient is 1e12 (p - t): that of a line, whose value is taken off again.
 Values binary_cross_entropy(Call& c) {
@@ -154,9 +150,18 @@ Values kl_div(Call& c) {
 
 }  // namespace
 
+ValueId reduced(Call& c, ValueId losses) {
+  switch (c.integer("reduction", 1)) {
+    case 0: return losses;
+    case 1: return c.op("mean", {losses});
+    case 2: return c.op("sum", {losses});
+    default: return c.fail("a reduction that is none of none, mean, sum");
+  }
+}
+
 std::span<const RuleRow> loss_rules() {
   static constexpr RuleRow rows[] = {
-      {"cross_entropy_loss", cross_entropy},
+      {"cross_entropy_loss", in_f32<cross_entropy>},
       {"nll_loss",
        [](Call& c) -> Values {
          return {nll(c, c.tensor("self"), c.tensor("target"), c.integer("reduction", 1))};
@@ -169,17 +174,15 @@ std::span<const RuleRow> loss_rules() {
        [](Call& c) -> Values {
          return {nll(c, c.tensor("self"), c.tensor("target"), c.integer("reduction", 1))};
        }},
-      {"mse_loss", [](Call& c) -> Values { return {reduced(c, c.op("pow", {difference(c), 2}))}; }},
-      {"l1_loss", [](Call& c) -> Values { return {reduced(c, c.op("abs", {difference(c)}))}; }},
-      {"smooth_l1_loss",
-       [](Call& c) -> Values {
-         const double beta = c.floating("beta", 1);
-         return huber(c, beta, beta == 0 ? 1 : 1 / beta);
-       }},
-      {"huber_loss", [](Call& c) -> Values { return huber(c, c.floating("delta", 1), 1); }},
-      {"binary_cross_entropy", binary_cross_entropy},
-      {"binary_cross_entropy_with_logits", with_logits},
-      {"kl_div", kl_div},
+      {"mse_loss",
+       in_f32<[](Call& c) -> Values { return {reduced(c, c.op("pow", {difference(c), 2}))}; }>},
+      {"l1_loss",
+       in_f32<[](Call& c) -> Values { return {reduced(c, c.op("abs", {difference(c)}))}; }>},
+      {"smooth_l1_loss", in_f32<smooth_l1>},
+      {"huber_loss", in_f32<[](Call& c) -> Values { return huber(c, c.floating("delta", 1), 1); }>},
+      {"binary_cross_entropy", in_f32<binary_cross_entropy>},
+      {"binary_cross_entropy_with_logits", in_f32<with_logits>},
+      {"kl_div", in_f32<kl_div>},
   };
   return rows;
 }

@@ -42,6 +42,7 @@ CLEAVE_NAME(minimum_name, "minimum");
 CLEAVE_NAME(and_name, "bitwise_and");
 CLEAVE_NAME(or_name, "bitwise_or");
 CLEAVE_NAME(xor_name, "bitwise_xor");
+CLEAVE_NAME(right_shift_name, "__rshift__");
 CLEAVE_NAME(sigmoid_name, "sigmoid");
 CLEAVE_NAME(expm1_name, "expm1");
 CLEAVE_NAME(erf_name, "erf");
@@ -84,13 +85,7 @@ Values nan_to_num(Call& c) {
   return {c.op("where", {c.op("eq", {x, -INFINITY}), c.floating("neginf", -most), y})};
 }
 
-Values logaddexp(Call& c) {
-  const V a = self_of(c), b = c.tensor("other");
-  // Of the same infinity there is no difference.
-  const V difference = c.op("where", {c.op("eq", {a, b}), 0.0, c.op("sub", {a, b})});
-  const V apart = c.op("neg", {c.op("abs", {difference})});
-  return {c.op("add", {c.op("maximum", {a, b}), c.op("log1p", {c.op("exp", {apart})})})};
-}
+Values logaddexp(Call& c) { return {log_of_sum(c, self_of(c), c.tensor("other"))}; }
 
 Values xlogy(Call& c) {
   const V y = c.tensor("other"), x = self_of(c);
@@ -113,6 +108,51 @@ Values logit(Call& c) {
     x = c.op("clamp", {x, eps, 1 - eps});
   }
   return {c.op("log", {c.op("div", {x, c.op("rsub", {x, 1})})})};
+}
+
+// The larger one, or the one that is a number; of equal ones the first, with the whole gradient.
+Values extreme_number(Call& c, const char* at_least) {
+  const V a = self_of(c), b = c.tensor("other");
+  V first = c.op(at_least, {a, b});
+  if (is_floating(c.type(b).dtype)) first = c.op("logical_or", {first, c.op("isnan", {b})});
+  return {c.op("where", {first, a, b})};
+}
+
+// Whether the sign's bit is set: of -0.0 too, whose reciprocal is -inf.
+V has_sign(Call& c, V x) {
+  const V below = c.op("lt", {x, 0});
+  if (!is_floating(c.type(x).dtype)) return below;
+  return c.op("logical_or", {below, c.op("eq", {c.op("reciprocal", {x}), -INFINITY})});
+}
+
+Values copysign(Call& c) {
+  V x = self_of(c);
+  if (!is_floating(c.type(x).dtype)) x = c.to(x, DType::f32);
+  const V size = c.op("abs", {x});
+  const V sign =
+      c.has_tensor("other")
+          ? c.tensor("other")
+          : c.op("full", {}, {{"size", Shape{}}, {"fill_value", c.floating("other", 1)}});
+  return {c.op("where", {has_sign(c, sign), c.op("neg", {size}), size})};
+}
+
+Values ldexp(Call& c) {
+  const V n = c.tensor("other");
+  return {c.op("mul", {self_of(c), c.op("pow", {2.0, n})})};
+}
+
+// 0 of a positive number, pi of a negative one.
+Values angle(Call& c) {
+  V x = self_of(c);
+  if (!is_floating(c.type(x).dtype)) x = c.to(x, DType::f32);
+  const V y = c.op("where", {c.op("isnan", {x}), x, 0.0});
+  return {c.op("where", {c.op("lt", {x, 0}), M_PI, y})};
+}
+
+Values signed_infinity(Call& c, double sign) {
+  const V x = self_of(c);
+  if (!is_floating(c.type(x).dtype)) return {c.op("zeros_like", {x}, {{"dtype", DType::boolean}})};
+  return {c.op("eq", {x, sign * INFINITY})};
 }
 
 Values floor_divide(Call& c) {
@@ -139,6 +179,13 @@ Values hypot(Call& c) {
 Values scaled(Call& c, double factor) { return {c.op("mul", {self_of(c), factor})}; }
 
 }  // namespace
+
+ValueId log_of_sum(Call& c, ValueId a, ValueId b) {
+  // Of the same infinity there is no difference.
+  const V difference = c.op("where", {c.op("eq", {a, b}), 0.0, c.op("sub", {a, b})});
+  const V apart = c.op("neg", {c.op("abs", {difference})});
+  return c.op("add", {c.op("maximum", {a, b}), c.op("log1p", {c.op("exp", {apart})})});
+}
 
 std::span<const RuleRow> pointwise_rules() {
   static constexpr RuleRow rows[] = {
@@ -170,6 +217,7 @@ std::span<const RuleRow> pointwise_rules() {
       {"square", [](Call& c) -> Values { return {c.op("pow", {self_of(c), 2})}; }},
       {"positive", [](Call& c) -> Values { return {self_of(c)}; }},
       {"exp2", [](Call& c) -> Values { return {c.op("pow", {2, floating_self(c)})}; }},
+      {"bitwise_right_shift", renamed<&right_shift_name>},
       {"frac",
        [](Call& c) -> Values { return {c.op("sub", {self_of(c), c.op("trunc", {self_of(c)})})}; }},
       {"sgn", [](Call& c) -> Values { return {c.op("sign", {self_of(c)})}; }},
@@ -192,15 +240,23 @@ std::span<const RuleRow> pointwise_rules() {
        [](Call& c) -> Values {
          return {c.op("clamp", {self_of(c), operand(c, "min"), operand(c, "max")})};
        }},
-      {"addcmul", [](Call& c) -> Values { return add_product(c, "mul"); }},
-      {"addcdiv", [](Call& c) -> Values { return add_product(c, "div"); }},
-      {"lerp", lerp},
+      {"addcmul", in_f32<[](Call& c) -> Values { return add_product(c, "mul"); }>},
+      {"addcdiv", in_f32<[](Call& c) -> Values { return add_product(c, "div"); }>},
+      {"fmax", [](Call& c) { return extreme_number(c, "ge"); }},
+      {"fmin", [](Call& c) { return extreme_number(c, "le"); }},
+      {"signbit", [](Call& c) -> Values { return {has_sign(c, self_of(c))}; }},
+      {"copysign", copysign},
+      {"ldexp", in_f32<ldexp>},
+      {"angle", angle},
+      {"isposinf", [](Call& c) { return signed_infinity(c, 1); }},
+      {"isneginf", [](Call& c) { return signed_infinity(c, -1); }},
+      {"lerp", in_f32<lerp>},
       {"nan_to_num", nan_to_num},
-      {"logaddexp", logaddexp},
-      {"xlogy.Tensor", xlogy},
-      {"special_xlogy", xlogy},
+      {"logaddexp", in_f32<logaddexp>},
+      {"xlogy.Tensor", in_f32<xlogy>},
+      {"special_xlogy", in_f32<xlogy>},
       {"float_power", float_power},
-      {"logit", logit},
+      {"logit", in_f32<logit>},
       {"floor_divide", floor_divide},
       {"hypot", hypot},
   };

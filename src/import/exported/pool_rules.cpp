@@ -1,4 +1,5 @@
 // Pooling and resizing.
+#include <algorithm>
 #include <utility>
 
 #include "import/exported/rules.h"
@@ -7,6 +8,8 @@ namespace cleave::exported {
 namespace {
 
 using V = ValueId;
+
+constexpr int64_t most_windows = 1 << 16;
 
 V self_of(Call& c) { return c.tensor(c.find("self") ? "self" : "input"); }
 
@@ -55,9 +58,7 @@ template <int64_t dims>
 Values adaptive_average(Call& c) {
   V x = self_of(c);
   std::vector<int64_t> size;
-  const Shape given = c.sizes("output_size");
-  for (size_t k = 0; k < given.size(); ++k)
-    size.push_back(given[k].is_const() ? given[k].value() : 1);
+  for (const Dim& d : c.sizes("output_size")) size.push_back(d.is_const() ? d.value() : 1);
   if (dims > 1)
     return {c.op(fmt::format("_adaptive_avg_pool{}d", dims), {x}, {{"output_size", size}})};
   size.insert(size.begin(), 1);
@@ -66,12 +67,25 @@ Values adaptive_average(Call& c) {
   return {c.op("squeeze", {y}, {{"dim", std::vector<int64_t>{-2}}})};
 }
 
-// Only to one value a channel: the largest one and its place in the plane.
+// Window o of a dim goes from floor(o in / out) to the end of the last element that it touches.
+// Windows of less than `width` elements have their last one several times: [out * width].
+V windows_of(Call& c, int64_t in, int64_t out, int64_t width) {
+  const auto number = [](int64_t n) { return CallOperand(AttrValue(n)); };
+  const auto divided = [&](V x, int64_t by) {
+    return c.op("div", {x, number(by)}, {{"rounding_mode", "floor"}});
+  };
+  const V o = c.op("unsqueeze", {c.op("arange", {}, {{"end", out}})}, {{"dim", 1}});
+  const V scaled = c.op("mul", {o, number(in)});
+  const V first = divided(scaled, out);
+  const V last = divided(c.op("add", {scaled, number(in - 1)}), out);
+  const V k = c.op("arange", {}, {{"end", width}});
+  return c.view(c.op("minimum", {c.op("add", {first, k}), last}), {Dim(out * width)});
+}
+
+// To one value a channel: the largest one and its place in the plane.
 template <int64_t dims>
-Values adaptive_max(Call& c) {
+Values largest(Call& c) {
   const V x = self_of(c);
-  if (c.integers("output_size") != std::vector<int64_t>(dims, 1))
-    return {c.fail("adaptive_max_pool to more than one value")};
   Shape flat = c.type(x).shape, size = flat;
   if (std::ssize(flat) < dims) return {c.fail("adaptive_max_pool of rank {}", flat.size())};
   flat.resize(flat.size() - static_cast<size_t>(dims));
@@ -81,6 +95,51 @@ Values adaptive_max(Call& c) {
   Values both = c.ops("max", {c.view(x, flat)}, {{"dim", -1}, {"keepdim", true}});
   for (V& v : both) v = c.view(v, size);
   return both;
+}
+
+// The largest elements of windows, and their places, counted through the image.
+template <int64_t dims>
+Values adaptive_max(Call& c) {
+  V x = self_of(c);
+  const std::vector<int64_t> size = c.integers("output_size");
+  if (size == std::vector<int64_t>(dims, 1)) return largest<dims>(c);
+  const int64_t lead = c.rank(x) - dims;
+  if (static_cast<int64_t>(size.size()) != dims || lead < 0)
+    return {c.fail("adaptive_max_pool of {}", c.type(x).text())};
+  Shape apart(c.type(x).shape.begin(), c.type(x).shape.begin() + lead), result = apart, places;
+  std::vector<int64_t> order, within;
+  V place = c.op("full", {}, {{"size", Shape{}}, {"fill_value", 0}, {"dtype", DType::i64}});
+  Dim elements = 1;
+  for (int64_t d = 0; d < lead; ++d) order.push_back(d);
+  for (int64_t d = 0; d < dims; ++d) {
+    const int64_t in = c.static_size(x, lead + d), out = size[static_cast<size_t>(d)];
+    if (in < 1 || out < 1 || std::max(in, out) > most_windows)
+      return {c.fail("{} elements in {} windows", in, out)};
+    int64_t width = 1;
+    for (int64_t o = 0; o < out; ++o)
+      width = std::max(width, ((o + 1) * in + out - 1) / out - o * in / out);
+    const V at = windows_of(c, in, out, width);
+    x = c.op("index_select", {x, at}, {{"dim", lead + d}});
+    Shape alone(static_cast<size_t>(2 * dims), Dim(1));
+    alone[static_cast<size_t>(2 * d)] = out;
+    alone[static_cast<size_t>(2 * d + 1)] = width;
+    place = c.op("add", {c.op("mul", {place, CallOperand(AttrValue(in))}), c.view(at, alone)});
+    apart.insert(apart.end(), {Dim(out), Dim(width)});
+    result.emplace_back(out);
+    order.push_back(lead + 2 * d);
+    within.push_back(lead + 2 * d + 1);
+    elements = elements * Dim(width);
+  }
+  order.insert(order.end(), within.begin(), within.end());
+  Shape flat = result;
+  flat.push_back(elements);
+  x = c.view(c.permute(c.view(x, apart), order), flat);
+  place = c.view(c.permute(c.op("expand", {place}, {{"size", apart}}), order), flat);
+  const Values most = c.ops("max", {x}, {{"dim", -1}, {"keepdim", true}});
+  if (!c.ok()) return {};
+  const std::vector<int64_t> last{-1};
+  place = c.op("gather", {place, most[1]}, {{"dim", -1}});
+  return {c.op("squeeze", {most[0]}, {{"dim", last}}), c.op("squeeze", {place}, {{"dim", last}})};
 }
 
 Values nearest1d(Call& c) {

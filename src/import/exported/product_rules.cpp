@@ -12,6 +12,18 @@ Dim product(const Shape& s, size_t begin, size_t end) {
   return p;
 }
 
+ValueId flat_rows(Call& c, ValueId x) {
+  const Shape s = c.type(x).shape;
+  if (s.empty()) return c.fail("a product of a tensor of rank 0");
+  return c.view(x, {product(s, 0, s.size() - 1), s.back()});
+}
+
+ValueId with_rows_of(Call& c, ValueId y, ValueId x, const Dim& columns) {
+  Shape s = c.type(x).shape;
+  if (!s.empty()) s.back() = columns;
+  return c.view(y, s);
+}
+
 // [batch..., rows, inner] x [batch..., inner, columns], batch dims broadcast.
 ValueId batched(Call& c, ValueId a, ValueId b) {
   const Shape sa = c.type(a).shape, sb = c.type(b).shape;
@@ -30,6 +42,11 @@ ValueId batched(Call& c, ValueId a, ValueId b) {
     if (!(full == s)) x = c.op("expand", {x}, {{"size", full}});
     return c.view(x, {product(batch, 0, rank), s[s.size() - 2], s.back()});
   };
+  // One matrix for the whole batch: its rows are those of one product.
+  if (product(sb, 0, sb.size() - 2) == Dim(1) && sa.size() >= sb.size()) {
+    const ValueId y = c.op("mm", {flat_rows(c, a), c.view(b, {sb[sb.size() - 2], sb.back()})});
+    return with_rows_of(c, y, a, sb.back());
+  }
   const ValueId y = c.op("bmm", {as_batch(a, sa), as_batch(b, sb)});
   Shape size = batch;
   size.insert(size.end(), {sa[sa.size() - 2], sb.back()});
@@ -41,18 +58,6 @@ ValueId unsqueeze(Call& c, ValueId x, int64_t dim) {
 }
 ValueId squeeze(Call& c, ValueId x, int64_t dim) {
   return c.op("squeeze", {x}, {{"dim", std::vector<int64_t>{dim}}});
-}
-
-ValueId flat_rows(Call& c, ValueId x) {
-  const Shape s = c.type(x).shape;
-  if (s.empty()) return c.fail("a product of a tensor of rank 0");
-  return c.view(x, {product(s, 0, s.size() - 1), s.back()});
-}
-
-ValueId with_rows_of(Call& c, ValueId y, ValueId x, const Dim& columns) {
-  Shape s = c.type(x).shape;
-  if (!s.empty()) s.back() = columns;
-  return c.view(y, s);
 }
 
 ValueId outer(Call& c) {
@@ -79,6 +84,17 @@ Values trilinear(Call& c) {
   }
   const std::vector<int64_t> dims = c.integers("sumdim");
   return {dims.empty() ? y : c.op("sum", {y}, {{"dim", dims}})};
+}
+
+// y_o = x1 W_o x2
+Values bilinear(Call& c) {
+  const ValueId x1 = flat_rows(c, c.tensor("input1")), x2 = flat_rows(c, c.tensor("input2"));
+  const ValueId w = c.tensor("weight"), bias = c.maybe_tensor("bias");
+  const ValueId t = matmul(c, unsqueeze(c, x1, 0), w);
+  ValueId y = c.op("sum", {c.op("mul", {t, x2})}, {{"dim", std::vector<int64_t>{2}}});
+  y = c.permute(y, {1, 0});
+  if (bias.valid()) y = c.op("add", {y, bias});
+  return {with_rows_of(c, y, c.tensor("input1"), c.size(w, 0))};
 }
 
 }  // namespace
@@ -120,8 +136,11 @@ std::span<const RuleRow> product_rules() {
       {"inner",
        [](Call& c) -> Values {
          const ValueId a = c.tensor("self"), b = c.tensor("other");
-         if (c.rank(a) != 1 || c.rank(b) != 1) c.fail("inner of tensors of more than one dim");
-         return {matmul(c, a, b)};
+         if (c.rank(a) == 0 || c.rank(b) == 0) return {c.op("mul", {a, b})};
+         const Shape sa = c.type(a).shape, sb = c.type(b).shape;
+         Shape size(sa.begin(), sa.end() - 1);
+         size.insert(size.end(), sb.begin(), sb.end() - 1);
+         return {c.view(matmul(c, flat_rows(c, a), c.permute(flat_rows(c, b), {1, 0})), size)};
        }},
       {"outer", [](Call& c) -> Values { return {outer(c)}; }},
       {"ger", [](Call& c) -> Values { return {outer(c)}; }},
@@ -137,17 +156,8 @@ std::span<const RuleRow> product_rules() {
          const ValueId y = c.op("bmm", {c.tensor("batch1"), c.tensor("batch2")});
          return {added(c, c.op("sum", {y}, {{"dim", std::vector<int64_t>{0}}}))};
        }},
-      {"bilinear",
-       [](Call& c) -> Values {  // y_o = x1 W_o x2
-         const ValueId x1 = flat_rows(c, c.tensor("input1")), x2 = flat_rows(c, c.tensor("input2"));
-         const ValueId w = c.tensor("weight"), bias = c.maybe_tensor("bias");
-         const ValueId t = matmul(c, unsqueeze(c, x1, 0), w);
-         ValueId y = c.op("sum", {c.op("mul", {t, x2})}, {{"dim", std::vector<int64_t>{2}}});
-         y = c.permute(y, {1, 0});
-         if (bias.valid()) y = c.op("add", {y, bias});
-         return {with_rows_of(c, y, c.tensor("input1"), c.size(w, 0))};
-       }},
-      {"_trilinear", trilinear},
+      {"bilinear", in_f32<bilinear>},
+      {"_trilinear", in_f32<trilinear>},
   };
   return rows;
 }

@@ -42,8 +42,11 @@ Values norm(Call& c) {
 }
 
 Values linalg_norm(Call& c) {
-  if (c.has("ord") && (c.rank(self_of(c)) != 1 && c.integers("dim").size() != 1))
-    c.fail("a norm of matrices");
+  const size_t dims = c.has("dim") ? c.integers("dim").size() : 0;
+  const int64_t rank = c.rank(self_of(c));
+  if (c.has("ord") && (dims == 2 || (dims == 0 && rank == 2)))
+    return find_rule("linalg_matrix_norm", "")(c);
+  if (c.has("ord") && dims == 0 && rank > 2) return {c.fail("a norm over {} dims", rank)};
   return norm(c);
 }
 

@@ -17,27 +17,58 @@ struct RuleRow {
   Rule rule;
 };
 
+// The rule, its operands of f16 and bf16 in f32 and its results rounded once.
+template <auto rule>
+Values in_f32(Call& c) {
+  c.compute_in_f32();
+  return rule(c);
+}
+
 // The rule of an overload, or of all of an operator; null if there is none.
 Rule find_rule(std::string_view name, std::string_view overload);
 
 std::span<const RuleRow> activation_rules();
+std::span<const RuleRow> bag_rules();
 std::span<const RuleRow> constructor_rules();
+std::span<const RuleRow> distance_rules();
 std::span<const RuleRow> einsum_rules();
+std::span<const RuleRow> gamma_rules();
 std::span<const RuleRow> index_rules();
 std::span<const RuleRow> layer_rules();
 std::span<const RuleRow> loss_rules();
+std::span<const RuleRow> margin_rules();
+std::span<const RuleRow> matrix_rules();
+std::span<const RuleRow> order_rules();
 std::span<const RuleRow> pointwise_rules();
 std::span<const RuleRow> pool_rules();
 std::span<const RuleRow> product_rules();
 std::span<const RuleRow> random_rules();
 std::span<const RuleRow> recurrent_rules();
 std::span<const RuleRow> reduction_rules();
+std::span<const RuleRow> resize_rules();
+std::span<const RuleRow> sampling_rules();
+std::span<const RuleRow> scan_rules();
+std::span<const RuleRow> search_rules();
 std::span<const RuleRow> shape_rules();
+std::span<const RuleRow> special_rules();
+std::span<const RuleRow> table_rules();
+std::span<const RuleRow> tensor_product_rules();
 
 // What several rules are made of.
 ValueId matmul(Call& c, ValueId a, ValueId b);
 ValueId linear(Call& c, ValueId input, ValueId weight, ValueId bias);
 ValueId softmax(Call& c, ValueId x, int64_t dim, const std::string& op);
 ValueId log_sigmoid(Call& c, ValueId x);
+ValueId log_of_sum(Call& c, ValueId a, ValueId b);  // log(exp(a) + exp(b))
+ValueId reduced(Call& c, ValueId losses);  // by the argument reduction: 0 none, 1 mean, 2 sum
+
+// The argument self along the argument dim. A tensor of no dims is a line of one element.
+struct Line {
+  ValueId x;
+  int64_t dim = 0;
+  bool is_scalar = false;
+};
+Line line_of(Call& c);
+Values without_line(Call& c, Values ys, const Line& line);
 
 }  // namespace cleave::exported

@@ -52,6 +52,30 @@ Values tile(Call& c) {
   return {c.op("repeat", {self_of(c)}, {{"repeats", times}})};
 }
 
+// Elements of a dim again, of any dtype: the border's, or back and forth.
+V padded_by_places(Call& c, V x, int64_t dim, int64_t before, int64_t after, bool reflects) {
+  const auto number = [](int64_t n) { return CallOperand(AttrValue(n)); };
+  const int64_t n = c.static_size(x, dim);
+  V at = c.op("sub", {c.op("arange", {}, {{"end", before + n + after}}), number(before)});
+  if (reflects)
+    at = c.op("rsub",
+              {c.op("abs", {c.op("rsub", {c.op("abs", {at}), number(n - 1)})}), number(n - 1)});
+  at = c.op("clamp", {at, 0, number(n - 1)});
+  return c.op("index_select", {x, at}, {{"dim", dim}});
+}
+
+// The part of a dim that negative padding leaves.
+V cropped(Call& c, V x, int64_t dim, Dim& before, Dim& after) {
+  const bool front = before.is_const() && before.value() < 0;
+  const bool back = after.is_const() && after.value() < 0;
+  if (!front && !back) return x;
+  const Dim start = front ? Dim(0) - before : Dim(0);
+  const Dim end = back ? c.size(x, dim) + after : c.size(x, dim);
+  if (front) before = 0;
+  if (back) after = 0;
+  return c.op("slice", {x}, {{"dim", dim}, {"start", start}, {"end", end}});
+}
+
 // Padding by a mode's name, over the last dims.
 Values pad(Call& c) {
   const std::string mode = c.text("mode", "constant");
@@ -63,6 +87,15 @@ Values pad(Call& c) {
   }
   const size_t dims = sizes.size() / 2;
   if (dims < 1 || dims > 3) return {c.fail("{} padding of {} dims", mode, dims)};
+  if ((mode == "reflect" || mode == "replicate") && !is_floating(c.type(self_of(c)).dtype)) {
+    const std::vector<int64_t> by = c.integers("pad");
+    V x = self_of(c);
+    for (size_t k = 0; k < dims; ++k) {
+      const int64_t dim = -static_cast<int64_t>(k) - 1;
+      x = padded_by_places(c, x, dim, by[2 * k], by[2 * k + 1], mode == "reflect");
+    }
+    return {x};
+  }
   if (mode == "reflect" || mode == "replicate")
     return {c.op(fmt::format("{}ion_pad{}d", mode == "reflect" ? "reflect" : "replicat", dims),
                  {self_of(c)}, {{"padding", sizes}})};
@@ -70,7 +103,9 @@ Values pad(Call& c) {
   V x = self_of(c);
   for (size_t k = 0; k < dims; ++k) {
     const int64_t dim = -static_cast<int64_t>(k) - 1;
-    const Dim n = c.size(x, dim), &before = sizes[2 * k], &after = sizes[2 * k + 1];
+    Dim before = sizes[2 * k], after = sizes[2 * k + 1];
+    x = cropped(c, x, dim, before, after);
+    const Dim n = c.size(x, dim);
     Values parts;
     if (!(before == Dim(0)))
       parts.push_back(c.op("slice", {x}, {{"dim", dim}, {"start", n - before}, {"end", n}}));
@@ -124,7 +159,7 @@ Values joined(Call& c, int64_t dim, int64_t least_rank) {
   Values parts;
   for (V x : c.tensors("tensors")) {
     while (c.ok() && c.rank(x) < least_rank)
-      x = c.op("unsqueeze", {x}, {{"dim", least_rank == 2 && c.rank(x) == 1 && dim == 1 ? 1 : 0}});
+      x = c.op("unsqueeze", {x}, {{"dim", c.rank(x) > 0 && c.rank(x) == dim ? dim : 0}});
     parts.push_back(x);
   }
   if (parts.empty()) return {c.fail("no tensors")};
@@ -185,6 +220,7 @@ std::span<const RuleRow> shape_rules() {
       {"native_channel_shuffle", channel_shuffle},
       {"concat", [](Call& c) { return joined(c, c.integer("dim", 0), 0); }},
       {"concatenate", [](Call& c) { return joined(c, c.integer("dim", 0), 0); }},
+      {"dstack", [](Call& c) { return joined(c, 2, 3); }},
       {"hstack", [](Call& c) { return joined(c, 1, 1); }},
       {"vstack", [](Call& c) { return joined(c, 0, 2); }},
       {"column_stack", [](Call& c) { return joined(c, 1, 2); }},

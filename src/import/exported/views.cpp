@@ -110,8 +110,7 @@ Views chunk(Call& c, ValueId self) {
   return v;
 }
 
-Views tensor_split(Call& c, ValueId self) {
-  const int64_t dim = c.integer("dim", 0);
+Views tensor_split(Call& c, ValueId self, int64_t dim) {
   std::vector<Dim> ends;
   if (c.has("sections")) {
     const int64_t parts = c.integer("sections", 1), all = c.static_size(self, dim);
@@ -244,6 +243,20 @@ Views as_it_is(Call& c, const std::string& name, std::initializer_list<const cha
   return one(name, std::move(attrs));
 }
 
+// One of rank 2 or more along dim 1, one of rank 1 along dim 0.
+Views hsplit(Call& c, ValueId self) { return tensor_split(c, self, c.rank(self) == 1 ? 0 : 1); }
+
+// Dims of size 1 around, until there are `rank`: in the middle of one dim, behind two.
+Views at_least(Call& c, ValueId self, int64_t rank) {
+  Shape size = c.type(self).shape;
+  const auto have = std::ssize(size);
+  if (have >= rank) return same();
+  if (have == 0) size.assign(static_cast<size_t>(rank), Dim(1));
+  if (have == 1) size.insert(size.begin(), Dim(1));
+  if (have > 0 && rank == 3) size.emplace_back(1);
+  return reshaped(size, true);
+}
+
 Shape shape_of(Call& c, const char* argument) { return c.type(c.tensor(argument)).shape; }
 
 using Rule = Views (*)(Call&, ValueId self, bool is_contiguous);
@@ -283,6 +296,8 @@ constexpr std::array rows = {
           return one("transpose", {{"dim0", a}, {"dim1", b}});
         }},
     Row{"t", [](Call&, ValueId, bool) { return one("t", {}); }},
+    Row{"mH", [](Call& c, ValueId x, bool) { return with_last_two_swapped(c, x); }},
+    Row{"matrix_H", [](Call& c, ValueId x, bool) { return with_last_two_swapped(c, x); }},
     Row{"mT", [](Call& c, ValueId x, bool) { return with_last_two_swapped(c, x); }},
     Row{"adjoint", [](Call& c, ValueId x, bool) { return with_last_two_swapped(c, x); }},
     Row{"numpy_T",
@@ -309,7 +324,22 @@ constexpr std::array rows = {
     Row{"split", [](Call& c, ValueId x, bool) { return split(c, x); }},
     Row{"split_with_sizes", [](Call& c, ValueId x, bool) { return split(c, x); }},
     Row{"chunk", [](Call& c, ValueId x, bool) { return chunk(c, x); }},
-    Row{"tensor_split", [](Call& c, ValueId x, bool) { return tensor_split(c, x); }},
+    Row{"tensor_split",
+        [](Call& c, ValueId x, bool) { return tensor_split(c, x, c.integer("dim", 0)); }},
+    Row{"hsplit", [](Call& c, ValueId x, bool) { return hsplit(c, x); }},
+    Row{"vsplit", [](Call& c, ValueId x, bool) { return tensor_split(c, x, 0); }},
+    Row{"dsplit", [](Call& c, ValueId x, bool) { return tensor_split(c, x, 2); }},
+    Row{"atleast_1d", [](Call& c, ValueId x, bool) { return at_least(c, x, 1); }},
+    Row{"atleast_2d", [](Call& c, ValueId x, bool) { return at_least(c, x, 2); }},
+    Row{"atleast_3d", [](Call& c, ValueId x, bool) { return at_least(c, x, 3); }},
+    Row{"ravel",
+        [](Call& c, ValueId x, bool is_contiguous) {
+          return reshaped({c.type(x).numel()}, is_contiguous);
+        }},
+    Row{"real", [](Call&, ValueId, bool) { return same(); }},
+    Row{"conj", [](Call&, ValueId, bool) { return same(); }},
+    Row{"resolve_conj", [](Call&, ValueId, bool) { return same(); }},
+    Row{"resolve_neg", [](Call&, ValueId, bool) { return same(); }},
     Row{"unbind", [](Call& c, ValueId x, bool) { return unbind(c, x); }},
     Row{"diagonal",
         [](Call& c, ValueId, bool) { return as_it_is(c, "diagonal", {"offset", "dim1", "dim2"}); }},
@@ -330,14 +360,25 @@ constexpr std::array rows = {
     Row{"lift", [](Call&, ValueId, bool) { return same(); }},
 };
 
+// The view that an operator copies, by its name: that of permute_copy is permute.
+std::string_view viewed(std::string_view name) {
+  if (name.ends_with("_copy")) return name.substr(0, name.size() - 5);
+  for (const std::string_view copy : {"unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"})
+    if (name == copy) return name.substr(std::string_view("unsafe_").size());
+  return name;
+}
+
 }  // namespace
 
 bool is_view(std::string_view name) {
-  return std::ranges::find(rows, name, &Row::name) != rows.end();
+  return std::ranges::find(rows, viewed(name), &Row::name) != rows.end();
 }
 
 Views views_of(std::string_view name, Call& call, ValueId self, bool is_contiguous) {
-  return std::ranges::find(rows, name, &Row::name)->rule(call, self, is_contiguous);
+  const std::string_view view = viewed(name);
+  Views v = std::ranges::find(rows, view, &Row::name)->rule(call, self, is_contiguous);
+  if (view != name) v.sharing = Views::Sharing::copy;
+  return v;
 }
 
 }  // namespace cleave::exported

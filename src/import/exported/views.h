@@ -24,7 +24,8 @@ struct Views {
   NamedAttrs attrs;
 };
 
-// Whether `views_of` knows the operator of ATen, without namespace and overload.
+// Whether `views_of` knows the operator of ATen, without namespace and overload; the copies that
+// are named after views too: permute_copy, unsafe_split.
 bool is_view(std::string_view name);
 // The views that the call makes of `self`; is_contiguous: its elements lie row by row.
 Views views_of(std::string_view name, Call& call, ValueId self, bool is_contiguous);
