@@ -79,8 +79,8 @@ struct CompileOptions {
   // host's memory while nothing touches them, copied beside the calls, where that is cheaper than
   // computing them again. The bits of results don't depend on it.
   bool offload = true;
-  // Whether each run gives the same bits. false: on a GPU the gradients of attention may be added up
-  // as blocks come, which is faster; on the CPU nothing differs.
+  // Whether each run gives the same bits. false: on a GPU the gradients of attention may be added
+  // up as blocks come, which is faster; on the CPU nothing differs.
   bool deterministic = true;
   // What prevents it is said once, `skipping cudagraphs due to REASON`, and counted
   // (Report::counters). The bits of results don't depend on it.

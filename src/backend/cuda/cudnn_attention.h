@@ -4,8 +4,8 @@
 //   forward     always with the sums of rows, as training has them
 //   gradient    in_any_order: dquery is summed in f32, in the workspace, as blocks come: its last
 //               bits may differ from run to run.
-//               in_order: cuDNN keeps the gradient of scores, 2 bytes each, and multiplies it by the
-//               keys, of as many heads at a time as take 256 MiB, and at least of one group.
+//               in_order: cuDNN keeps the gradient of scores, 2 bytes each, and multiplies it by
+//               the keys, of as many heads at a time as take 256 MiB, at least of one group.
 #pragma once
 #include "backend/cuda/cudnn_graph.h"
 #include "backend/cuda/library_device.h"

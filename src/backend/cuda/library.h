@@ -5,9 +5,9 @@
 //   product->call(pointers, scratch, {.executor = executor, .queue = stream});
 //
 // Where calls needn't be deterministic, the sums of some (cudnn_attention.h) are added up as blocks
-// come. Calls are queued. What needs the device (handles, choices of algorithms, loaded code) is made at
-// the first call. Errors: Unsupported for dtypes that a kind of call doesn't cover; Bug for sizes
-// that no operator gives.
+// come. Calls are queued. What needs the device (handles, choices of algorithms, loaded code) is
+// made at the first call. Errors: Unsupported for dtypes that a kind of call doesn't cover; Bug for
+// sizes that no operator gives.
 #pragma once
 #include "backend/cuda/library_gemm.h"
 #include "library/library_function.h"
