@@ -305,6 +305,18 @@ TEST(ComposedRules, ACopyOfAViewIsMemoryOfItsOwn) {
 )");
 }
 
+TEST(ComposedRules, DotsOfEinsumAreBroadcast) {
+  Reading r;
+  r.input("a", {2, 1, 2});
+  r.input("b", {3, 2});
+  r.node("y", {2, 3}, "einsum.default",
+         {{"equation", of_kind(Kind::text, "...i,...i->...")},
+          {"tensors", list({tensor("a"), tensor("b")})}});
+  const Answer got = answer(r, "y", {{"a", {1, 2, 3, 4}}, {"b", {1, 0, 0, 1, 1, 1}}});
+  EXPECT_EQ(got.failure, "");
+  EXPECT_VALUES(got.value, 1, 2, 3, 3, 4, 7);
+}
+
 TEST(ComposedRules, EinsumNamesDotsAndLeavesTheArrowOut) {
   const Given a{"a", {2, 1, 2}, {1, 2, 3, 4}}, b{"b", {2}, {1, 1}};
   const auto product = [&](const char* equation) {
