@@ -103,8 +103,7 @@ TEST_F(FromPytorchPage, WrongOperandsAreRefused) {
   EXPECT_EQ(refusal({x, x}), "operands: 2 inputs, the model has 1");
   EXPECT_EQ(refusal({HostTensor(DType::f64, {3, 2, 5, 5})}),
             "operands: x is f64[3,2,5,5], the graph has f32[s77,2,5,5]");
-  EXPECT_EQ(refusal({HostTensor(DType::f32, {3, 3, 5, 5})}),
-            "%x: dim 1 is 3, expected 2");
+  EXPECT_EQ(refusal({HostTensor(DType::f32, {3, 3, 5, 5})}), "%x: dim 1 is 3, expected 2");
   EXPECT_EQ(refusal({HostTensor(DType::f32, {9, 2, 5, 5})}), "accepted");
 }
 
