@@ -40,13 +40,9 @@ TEST(FuseCosts, what_is_dear_is_not_done_twice) {
   EXPECT_EQ(stored_with({.pointwise_gflops = 2, .memory_gigabytes = 200}), 3);
 }
 
-// How many matrices of f32 are stored, of what a sum and a later kernel are made of.
-int64_t stored_in_f32(int64_t stored_part) {
-  Graph g = test::parsed(
-      "graph @main(%q: input bf16[1000,64], %b: input bf16[1000,64]) {\n"
-      "  %a = exp(%q)\n  %w = maximum(%a, %b)\n  %f = _to_copy(%w; dtype=f32)\n"
-      "  %s = sum(%f; dim=[0])\n  %y = mul(%f, %s)\n  %z = _to_copy(%y; dtype=bf16)\n"
-      "  return %a, %z\n}\n");
+// How many matrices of f32 are stored.
+int64_t stored_in_f32(const std::string& graph, int64_t stored_part) {
+  Graph g = test::parsed(graph);
   FuseCosts costs = FuseCosts::of({});
   costs.stored_part = stored_part;
   if (const Status s = fuse_calls(g, test::core(), costs); !s.ok()) throw_failure(s.failure());
@@ -59,9 +55,29 @@ int64_t stored_in_f32(int64_t stored_part) {
   return count;
 }
 
+// Of what a sum and a later kernel are made of.
 TEST(FuseCosts, halves_may_be_stored_in_the_place_of_what_is_made_of_them) {
-  EXPECT_EQ(stored_in_f32(4), 1);  // %f
-  EXPECT_EQ(stored_in_f32(2), 0);  // %a is there
+  const std::string graph =
+      "graph @main(%q: input bf16[1000,64], %b: input bf16[1000,64]) {\n"
+      "  %a = exp(%q)\n  %w = maximum(%a, %b)\n  %f = _to_copy(%w; dtype=f32)\n"
+      "  %s = sum(%f; dim=[0])\n  %y = mul(%f, %s)\n  %z = _to_copy(%y; dtype=bf16)\n"
+      "  return %a, %z\n}\n";
+  EXPECT_EQ(stored_in_f32(graph, 4), 1);  // %f
+  EXPECT_EQ(stored_in_f32(graph, 2), 0);  // %a is there
+}
+
+// Two later kernels are made of one half, by way of two matrices of f32.
+TEST(FuseCosts, a_half_is_stored_for_several_that_are_made_of_it) {
+  const std::string graph =
+      "graph @main(%q: input bf16[1000,64], %b: input bf16[1000,64], %c: input bf16[1000,64],\n"
+      "            %v: input f32[64], %w: input f32[64]) {\n"
+      "  %m = maximum(%q, %b)\n  %h = add(%m, %c)\n  %f = _to_copy(%h; dtype=f32)\n"
+      "  %x = mul(%f, %v)\n  %y = mul(%f, %w)\n"
+      "  %s = sum(%x; dim=[0])\n  %t = sum(%y; dim=[0])\n"
+      "  %k = mul(%x, %s)\n  %l = mul(%y, %t)\n"
+      "  %i = _to_copy(%k; dtype=bf16)\n  %j = _to_copy(%l; dtype=bf16)\n  return %i, %j\n}\n";
+  EXPECT_EQ(stored_in_f32(graph, 4), 2);  // %x, %y
+  EXPECT_EQ(stored_in_f32(graph, 2), 0);  // %h is there
 }
 
 }  // namespace
