@@ -1,6 +1,6 @@
 """What calls come to that cleave has no operator for and PyTorch no rule, as functions of ATen's operators.
 
-A rule raises NotImplementedError for arguments that it doesn't hold for.
+A rule returns NotImplemented for arguments that it doesn't hold for, as PyTorch's do.
 """
 import torch
 
@@ -8,11 +8,11 @@ import torch
 def as_strided_scatter(self, src, size, stride, storage_offset=None):
     """src in the place of all elements of self: what the gradient of a pool over channels-last images writes."""
     if storage_offset not in (None, 0) or src.numel() != self.numel() or not self.is_contiguous():
-        raise NotImplementedError
+        return NotImplemented
     expected = 1
     for d, s in zip(reversed(size), reversed(stride)):
         if d != 1 and s != expected:
-            raise NotImplementedError
+            return NotImplemented
         expected *= d
     return torch.ops.aten.reshape.default(src, self.shape)
 

@@ -33,14 +33,21 @@ def _parts_of(node, rule):
     """The graph of the rule for a call's tensors, its other arguments in place; None: the rule refuses them."""
     inputs = node.all_input_nodes
 
+    refused = False
+
     def run(*given):
+        nonlocal refused
         by_node = dict(zip(inputs, given))
         args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), by_node.__getitem__)
-        return rule(*args, **kwargs)
+        result = rule(*args, **kwargs)
+        refused = result is NotImplemented
+        return () if refused else result
 
     try:
         parts = make_fx(run, decomposition_table=decompositions())(*(n.meta["val"] for n in inputs))
     except (NotImplementedError, RuntimeError, TypeError, AssertionError):
+        return None
+    if refused:
         return None
     same = [n.meta.get("val") for n in next(n for n in parts.graph.nodes if n.op == "output").all_input_nodes]
     wanted = node.meta["val"] if isinstance(node.meta["val"], (list, tuple)) else [node.meta["val"]]

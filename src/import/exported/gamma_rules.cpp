@@ -9,11 +9,6 @@ namespace {
 
 using V = ValueId;
 
-V argument(Call& c) {
-  const V x = c.tensor("self");
-  return is_floating(c.type(x).dtype) ? x : c.to(x, DType::f32);
-}
-
 // log(|gamma(x)|): Stirling's series of x + 8, less the logarithm of x (x + 1) .. (x + 7); below
 // 1/2 by reflection. In f64, as digits cancel near 1 and 2.
 V log_gamma_above(Call& c, V x) {
@@ -34,7 +29,7 @@ V log_gamma_above(Call& c, V x) {
 }
 
 Values log_gamma(Call& c) {
-  const V given = argument(c), x = c.to(given, DType::f64);
+  const V given = floating_self(c), x = c.to(given, DType::f64);
   const V reflects = c.op("lt", {x, 0.5});
   const V y = log_gamma_above(c, c.op("where", {reflects, c.op("rsub", {x, 1.0}), x}));
   // of a whole number below 1 the sine is 0, and the result inf
@@ -50,7 +45,7 @@ Values log_gamma(Call& c) {
 
 // The slope of log_gamma, at z = x + 8: log(z) - 1/2z - sum B[2k] / 2k z^2k - sum 1 / (x + k).
 Values digamma(Call& c) {
-  const V given = argument(c), x = c.to(given, DType::f64);
+  const V given = floating_self(c), x = c.to(given, DType::f64);
   const V reflects = c.op("lt", {x, 0.5});
   const V from = c.op("where", {reflects, c.op("rsub", {x, 1.0}), x});
   const V z = c.op("add", {from, 8.0}), inverse = c.op("reciprocal", {z});
@@ -78,7 +73,7 @@ Values digamma(Call& c) {
 // The x of erf(x) = y: a first guess, then steps of Halley's rule, in f64; of one of them alone the
 // gradient, by the slope of erf.
 Values inverse_erf(Call& c) {
-  const V given = argument(c), y = c.to(given, DType::f64), fixed = c.op("detach", {y});
+  const V given = floating_self(c), y = c.to(given, DType::f64), fixed = c.op("detach", {y});
   constexpr double a = 0.147;
   const V is_inside = c.op("lt", {c.op("abs", {fixed}), 1.0});
   const V inner = c.op("where", {is_inside, fixed, 0.0});

@@ -54,12 +54,6 @@ CLEAVE_NAME(atan_name, "atan");
 
 V self_of(Call& c) { return c.tensor("self"); }
 
-// Integers and booleans as PyTorch converts them where the result is floating.
-V floating_self(Call& c) {
-  const V x = self_of(c);
-  return is_floating(c.type(x).dtype) ? x : c.to(x, DType::f32);
-}
-
 Values add_product(Call& c, const char* op) {
   V y = c.op(op, {c.tensor("tensor1"), c.tensor("tensor2")});
   const AttrValue value = c.value("value", 1);
@@ -185,6 +179,11 @@ ValueId log_of_sum(Call& c, ValueId a, ValueId b) {
   const V difference = c.op("where", {c.op("eq", {a, b}), 0.0, c.op("sub", {a, b})});
   const V apart = c.op("neg", {c.op("abs", {difference})});
   return c.op("add", {c.op("maximum", {a, b}), c.op("log1p", {c.op("exp", {apart})})});
+}
+
+ValueId floating_self(Call& c) {
+  const V x = self_of(c);
+  return is_floating(c.type(x).dtype) ? x : c.to(x, DType::f32);
 }
 
 std::span<const RuleRow> pointwise_rules() {

@@ -55,6 +55,7 @@ std::span<const RuleRow> table_rules();
 std::span<const RuleRow> tensor_product_rules();
 
 // What several rules are made of.
+ValueId floating_self(Call& c);  // integers and booleans in f32, as PyTorch converts them
 ValueId matmul(Call& c, ValueId a, ValueId b);
 ValueId linear(Call& c, ValueId input, ValueId weight, ValueId bias);
 ValueId softmax(Call& c, ValueId x, int64_t dim, const std::string& op);

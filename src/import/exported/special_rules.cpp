@@ -9,30 +9,16 @@ namespace {
 
 using V = ValueId;
 
-// Floating operands, computed in f64 where a series would lose digits in f32.
-V argument(Call& c) {
-  const V x = c.tensor("self");
-  return is_floating(c.type(x).dtype) ? x : c.to(x, DType::f32);
-}
-
 // sin(pi x) / (pi x), 1 at 0
 Values sinc(Call& c) {
-  const V x = c.op("mul", {argument(c), M_PI}), is_zero = c.op("eq", {x, 0.0});
+  const V x = c.op("mul", {floating_self(c), M_PI}), is_zero = c.op("eq", {x, 0.0});
   const V safe = c.op("where", {is_zero, 1.0, x});
   return {c.op("where", {is_zero, 1.0, c.op("div", {c.op("sin", {safe}), safe})})};
 }
 
-// (1 + erf(x / sqrt 2)) / 2; erfc where nothing would be left of it
-Values normal_distribution(Call& c) {
-  const V x = c.op("mul", {argument(c), std::numbers::sqrt2 / 2});
-  const V tail = c.op("rsub", {c.op("erf", {c.op("abs", {x})}), 1.0});
-  const V below = c.op("mul", {tail, 0.5});
-  return {c.op("where", {c.op("lt", {x, 0.0}), below, c.op("rsub", {below, 1.0})})};
-}
-
 // -x log(x), 0 at 0, -inf below
 Values entropy(Call& c) {
-  const V x = argument(c), is_positive = c.op("gt", {x, 0.0});
+  const V x = floating_self(c), is_positive = c.op("gt", {x, 0.0});
   const V safe = c.op("where", {is_positive, x, 1.0});
   const V y = c.op("neg", {c.op("mul", {safe, c.op("log", {safe})})});
   const V rest =
@@ -113,7 +99,6 @@ Values take(Call& c) {
 std::span<const RuleRow> special_rules() {
   static constexpr RuleRow rows[] = {
       {"sinc", in_f32<sinc>},
-      {"special_ndtr", in_f32<normal_distribution>},
       {"special_entr", in_f32<entropy>},
       {"special_xlog1py", in_f32<xlog1py>},
       {"logaddexp2", in_f32<logaddexp2>},
