@@ -238,7 +238,7 @@ void time_attention(Gpu& gpu, DType dtype, int64_t batch, int64_t heads, int64_t
              {At::dkey, packed},
              {At::dvalue, packed}});
   if (is_asked && CudnnAttentionGradient::takes(b))
-    say(CudnnAttentionGradient::make(b, cudnn, *device));
+    say(CudnnAttentionGradient::make({b}, cudnn, *device));
   else
     std::printf("\n");
 }
