@@ -66,7 +66,8 @@ struct CompileOptions {
   // processor the target is its own, whatever processor `target` names. Error (unsupported): what
   // the device needs isn't there, with what is missing.
   Device device = {};
-  // That of other programs for this device, target and compiler; null: one of its own.
+  // That of other programs for this device, target and compiler, which it decides then; null: one
+  // of its own. Error (user): on a GPU, one that was made for another `deterministic`.
   std::shared_ptr<Backend> backend = nullptr;
   // Custom operators beside cleave's own.
   Operators ops = {};

@@ -73,6 +73,9 @@ Staged verify_stage(Graph graph, const StageInputs& in) {
   CLEAVE_CHECK(check_devices(graph, device));
   if (!device.is_cpu() && in.backend->device() != device)
     return unsupported("{}: no backend for it is built in", device.text());
+  if (!device.is_cpu() && in.backend->target().is_deterministic != in.options.deterministic)
+    return user_error("deterministic: {}, but the backend that is given was made for {}",
+                      in.options.deterministic, !in.options.deterministic);
   return unchanged(std::move(graph));
 }
 
