@@ -23,6 +23,7 @@
 #include "cleave/generator.h"
 #include "cleave/grad.h"
 #include "cleave/graph_dumper.h"
+#include "cleave/graph_module.h"
 #include "cleave/graph_program.h"
 #include "cleave/host_tensor.h"
 #include "cleave/input_spec.h"

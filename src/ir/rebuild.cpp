@@ -53,6 +53,7 @@ class Rebuilder {
     if (const auto known = made_.find(g); known != made_.end()) return known->second;
     if (g == nullptr || how_.keeps(*g)) return made_[g] = g;
     CLEAVE_TRY(Graph made, Rebuilder(*g, how_, made_).run());
+    made.set_name(how_.name(*g));
     return made_[g] = std::make_shared<const Graph>(std::move(made));
   }
 

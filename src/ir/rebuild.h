@@ -35,6 +35,8 @@ class Rebuilding {
   virtual void call(NodeSpec& /*spec*/) {}
   // Of a result, whose type was `old`; the value that takes its place.
   virtual Result<ValueId> result(Graph& /*to*/, ValueId made, const Type& /*old*/) { return made; }
+  // Of a subgraph.
+  virtual std::string name(const Graph& subgraph) { return subgraph.name(); }
   // Whether a subgraph stays the same object.
   virtual bool keeps(const Graph& /*subgraph*/) { return false; }
 };

@@ -113,6 +113,8 @@ class Recording : public std::enable_shared_from_this<Recording> {
   // The number of the outermost open region, from 1 on; each begin needs an end.
   int64_t begin_region();
   void end_region() { --region_depth_; }
+  // A number that no other region has.
+  int64_t next_region() { return ++region_; }
 
   // ---- operations
   // The value of a tensor in this graph: its own, a Variable's placeholder, or a copy.

@@ -78,6 +78,45 @@ TEST_F(FromPytorchPage, train) {
   EXPECT_EQ(next, 3u);
 }
 
+TEST_F(FromPytorchPage, step) {
+  const HostTensor x = net.at("in.0");
+  const HostTensor label = HostTensor::from<int64_t>({2, 0, 1});
+  std::vector<double> losses;
+  // [step]
+  GraphModule model = GraphModule::load("net.pt2");
+  TrainStep step = train_step(
+      model,
+      [&](const Tensor& x, const Tensor& label) { return cross_entropy(model(x), label); },
+      optim::AdamW({.lr = 1e-2}), {{"x", DType::f32, {3, 2, 5, 5}}, {"label", DType::i64, {3}}});
+  for (int k = 0; k < 20; ++k) losses.push_back(step.run({x, label}).loss);
+  save_weights("trained.safetensors", model);  // in PyTorch: load_state_dict(load_file(...))
+  // [end]
+  EXPECT_LT(losses.back(), 0.5 * losses.front());
+  const Store store = model.store();
+  EXPECT_EQ(load_tensors("trained.safetensors").size(), store.entries().size());
+}
+
+// One step of SGD at rate 1 takes away PyTorch's gradients; buffers are PyTorch's.
+TEST_F(FromPytorchPage, a_step_has_the_gradients_of_pytorch) {
+  const HostTensor x = net.at("in.0");
+  const GraphModule model = GraphModule::load("net.pt2");
+  NamedTensors before;
+  for (const auto& [name, v] : model.named_parameters()) before[name] = v.value();
+  TrainStep step = train_step(
+      model, [&](const Tensor& a) { return model(a).sum(); }, optim::SGD({.lr = 1}),
+      {{"x", DType::f32, {3, 2, 5, 5}}});
+  step.run({x});
+  for (const auto& [name, v] : model.named_parameters()) {
+    HostTensor taken = before.at(name);
+    for (int64_t k = 0; k < taken.numel(); ++k)
+      taken.set_number(k, taken.number(k) - v.value().number(k));
+    expect_near(taken, net.at("grad." + name), name);
+  }
+  for (const auto& [name, v] : model.named_buffers())
+    expect_near(v.value(), net.at("update." + name), name);
+  EXPECT_EQ(before.size(), 6u);
+}
+
 TEST_F(FromPytorchPage, ABatchOfAnotherSize) {
   const ExportedModel model = load_exported("net.pt2");
   const GraphCallable run = native()(model.graph, model.operands({net.at("in.0")}));

@@ -1,0 +1,96 @@
+#include "trace/record_graph.h"
+
+#include <map>
+
+#include "ir/rebuild.h"
+#include "trace/tracing.h"
+
+namespace cleave::trace {
+namespace {
+
+// The graph with numbers and names that are the program's own.
+struct Renumbered : Rebuilding {
+  Recording& to;
+  const std::string& graph;
+  std::map<int64_t, int64_t> streams, regions;
+
+  Renumbered(Recording& to, const std::string& graph) : to(to), graph(graph) {}
+  Dim number(const ArgDef& of, const Dim& d) override {
+    if (of.name != "stream") return d;
+    const auto [at, is_new] = streams.emplace(d.value(), 0);
+    if (is_new) at->second = to.next_stream();
+    return Dim(at->second);
+  }
+  void call(NodeSpec& spec) override {
+    if (spec.tag.ac_graph == 0) return;
+    const auto [at, is_new] = regions.emplace(spec.tag.ac_graph, 0);
+    if (is_new) at->second = to.next_region();
+    spec.tag.ac_graph = at->second;
+  }
+  std::string name(const Graph& subgraph) override {
+    return to.subgraph_name(graph + "." + subgraph.name());
+  }
+};
+
+class Recorder {
+ public:
+  Recorder(Recording& to, const Graph& from, Location at)
+      : to_(to), from_(from), map_(from.value_capacity()), loc_(to.loc(at)), at_(at) {}
+
+  Values run(const Values& given) {
+    for (size_t k = 0; k < given.size(); ++k) {
+      const Placeholder& p = from_.placeholders()[k];
+      map_[p.value.v] = p.role == Role::rng_state ? to_.rng() : given[k];
+    }
+    for (NodeId n = from_.first_node(); n.valid(); n = from_.next_node(n)) add(from_.node(n));
+    Values out;
+    for (const Return& r : from_.returns()) out.push_back(map_[r.value.v]);
+    return out;
+  }
+
+ private:
+  void add(const Node& node) {
+    Graph& g = to_.graph();
+    NodeSpec spec;
+    spec.op = to_.ops().find(node.op->name);
+    if (spec.op == nullptr)
+      refuse(at_, "the operator {} of @{} is not among the program's Operators", node.op->name,
+             from_.name());
+    for (const ValueId v : node.inputs) spec.inputs.push_back(v.valid() ? map_[v.v] : v);
+    spec.list_size = node.list_size;
+    spec.attrs = node.attrs;
+    spec.tag = node.tag;
+    spec.loc = loc_;
+    for (uint32_t k = 0; k < node.output_count; ++k)
+      spec.names.push_back(g.fresh_name(from_.name(node.out(k))));
+    const NodeId made = value_or_throw_at(at_, g.add_node(std::move(spec)));
+    for (uint32_t k = 0; k < node.output_count; ++k)
+      map_[node.out(k).v] = g.node(made).out(k);
+  }
+
+  Recording& to_;
+  const Graph& from_;
+  std::vector<ValueId> map_;  // by value id of from_
+  SourceLoc loc_;
+  Location at_;
+};
+
+}  // namespace
+
+Values record_graph(Recording& r, const Graph& g, const Values& given, Location at) {
+  for (const Placeholder& p : g.placeholders()) {
+    if (p.role != Role::rng_state) continue;
+    if (r.is_free())
+      refuse(at, "@{} draws random numbers, and none of its inputs belongs to a program", g.name());
+    if (r.mode() == Mode::evaluation)
+      refuse(at,
+             "@{} draws random numbers, and {} draws none; use a graph that was exported for "
+             "evaluation",
+             g.name(), r.what());
+  }
+  Renumbered how(r, g.name());
+  const Graph own = value_or_throw_at(at, rebuilt(g, how));
+  return Recorder(r, own, at).run(given);
+}
+
+}  // namespace cleave::trace
