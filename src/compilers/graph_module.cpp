@@ -77,8 +77,8 @@ void GraphModule::add_state(const NamedTensors& weights,
                             const std::map<std::string, std::string>& ties) {
   const Graph& g = graph_.state().graph;
   if (g.is_joint())
-    throw_failure(user_error("GraphModule: @{} returns gradients, expected a forward graph",
-                             g.name()));
+    throw_failure(
+        user_error("GraphModule: @{} returns gradients, expected a forward graph", g.name()));
   StateTree tree(*this);
   std::map<std::string, Variable> by_name;
   for (const Placeholder& p : g.placeholders()) {
@@ -90,8 +90,8 @@ void GraphModule::add_state(const NamedTensors& weights,
     if (known == weights.end())
       throw_failure(user_error("GraphModule: the weights lack {} of @{}", name, g.name()));
     const Type& type = g.type(p.value);
-    if (type.dtype != known->second.dtype() || Shape(known->second.shape().begin(),
-                                                     known->second.shape().end()) != type.shape)
+    if (type.dtype != known->second.dtype() ||
+        Shape(known->second.shape().begin(), known->second.shape().end()) != type.shape)
       throw_failure(user_error("GraphModule: {} is {}, the graph has {}", name,
                                known->second.type_text(), type.text()));
     if (p.role == Role::constant) {
@@ -124,8 +124,8 @@ Tensor GraphModule::operator()(const Tensor& input, Location at) const {
 
 Tensors GraphModule::recorded(const Tensors& inputs, Location at) const {
   const Graph& g = graph_.state().graph;
-  const auto taken = static_cast<size_t>(
-      std::ranges::count_if(g.placeholders(), [](const Placeholder& p) { return is_given(p.role); }));
+  const auto taken = static_cast<size_t>(std::ranges::count_if(
+      g.placeholders(), [](const Placeholder& p) { return is_given(p.role); }));
   if (inputs.size() != taken)
     refuse(at, "GraphModule: {} inputs, @{} has {}", inputs.size(), g.name(), taken);
   const RecordingPtr r = trace::common_recording("GraphModule", {inputs}, at);
@@ -153,8 +153,8 @@ Tensors GraphModule::recorded(const Tensors& inputs, Location at) const {
   Graph sized = value_or_throw_at(at, specialize(g, symbols));
   for (size_t k = 0; k < given.size(); ++k)
     if (g.placeholders()[k].role == Role::symint)
-      given[k] = r->value_of(full({}, symbols.at(g.name(g.placeholders()[k].value)), DType::i64, at),
-                             at);
+      given[k] =
+          r->value_of(full({}, symbols.at(g.name(g.placeholders()[k].value)), DType::i64, at), at);
   const Values values = trace::record_graph(*r, sized, given, at);
   Tensors results;
   for (size_t k = 0; k < values.size(); ++k) {

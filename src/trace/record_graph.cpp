@@ -2,7 +2,9 @@
 
 #include <map>
 
+#include "ir/builder.h"
 #include "ir/rebuild.h"
+#include "ir/subgraph.h"
 #include "trace/tracing.h"
 
 namespace cleave::trace {
@@ -31,6 +33,24 @@ struct Renumbered : Rebuilding {
     return to.subgraph_name(graph + "." + subgraph.name());
   }
 };
+
+// The program has no symints of these names: in a static graph each has one value.
+Result<bool> take_out_symints(Graph& g, const OpRegistry& ops) {
+  bool changed = false;
+  for (const Placeholder& p : std::vector(g.placeholders())) {
+    if (p.role != Role::symint) continue;
+    changed = true;
+    if (g.use_count(p.value) == 0) continue;
+    Builder b(g, ops);
+    b.insert_before(g.first_node());
+    const ValueId number = b.call1(
+        "full", {}, {{"size", Sizes{}}, {"fill_value", p.sym.range.lo}, {"dtype", DType::i64}});
+    CLEAVE_CHECK(b.status());
+    g.replace_uses(p.value, number);
+  }
+  if (changed) g.filter_placeholders([](const Placeholder& p) { return p.role != Role::symint; });
+  return changed;
+}
 
 class Recorder {
  public:
@@ -64,8 +84,7 @@ class Recorder {
     for (uint32_t k = 0; k < node.output_count; ++k)
       spec.names.push_back(g.fresh_name(from_.name(node.out(k))));
     const NodeId made = value_or_throw_at(at_, g.add_node(std::move(spec)));
-    for (uint32_t k = 0; k < node.output_count; ++k)
-      map_[node.out(k).v] = g.node(made).out(k);
+    for (uint32_t k = 0; k < node.output_count; ++k) map_[node.out(k).v] = g.node(made).out(k);
   }
 
   Recording& to_;
@@ -89,7 +108,9 @@ Values record_graph(Recording& r, const Graph& g, const Values& given, Location 
              g.name(), r.what());
   }
   Renumbered how(r, g.name());
-  const Graph own = value_or_throw_at(at, rebuilt(g, how));
+  Graph own = value_or_throw_at(at, rebuilt(g, how));
+  value_or_throw_at(
+      at, rewrite_subgraphs(own, [&](Graph& sub) { return take_out_symints(sub, r.ops()); }));
   return Recorder(r, own, at).run(given);
 }
 

@@ -15,8 +15,7 @@ using test::message;
 
 HostTensor filled(std::vector<int64_t> shape, double from, double step) {
   HostTensor t(DType::f32, std::move(shape));
-  for (int64_t k = 0; k < t.numel(); ++k)
-    t.set_number(k, from + step * static_cast<double>(k % 7));
+  for (int64_t k = 0; k < t.numel(); ++k) t.set_number(k, from + step * static_cast<double>(k % 7));
   return t;
 }
 
@@ -82,9 +81,7 @@ TEST(GraphModule, a_training_step_is_that_of_the_function) {
   for (int k = 0; k < 4; ++k) {
     const double loss = ours.run({x, y}).loss;
     EXPECT_EQ(loss, theirs.run({x, y}).loss);
-    if (k > 0) {
-      EXPECT_LT(loss, last);
-    }
+    if (k > 0) { EXPECT_LT(loss, last); }
     last = loss;
   }
   EXPECT_TRUE(model.parameter("fc.weight").value().same_bits(native.weight.value()));
@@ -94,12 +91,12 @@ TEST(GraphModule, a_training_step_is_that_of_the_function) {
 
 TEST(GraphModule, a_program_takes_it_twice_with_other_sizes_and_among_other_calls) {
   const GraphModule model = net();
-  CompiledFunction f = compile(
-      model,
-      [&](const Tensor& a, const Tensor& b) {
-        return Tensors{model(relu(a)).sum(), model(b).sum(), model(ones({1, 3})).sum()};
-      },
-      {{"a", DType::f32, {4, 3}}, {"b", DType::f32, {2, 3}}});
+  CompiledFunction f =
+      compile(model,
+              [&](const Tensor& a, const Tensor& b) {
+                return Tensors{model(relu(a)).sum(), model(b).sum(), model(ones({1, 3})).sum()};
+              },
+              {{"a", DType::f32, {4, 3}}, {"b", DType::f32, {2, 3}}});
   const HostTensor a = filled({4, 3}, -1, 0.5), b = filled({2, 3}, 0, 1);
   const HostTensors got = f.run({a, b});
   const auto want = [](const HostTensor& x, bool clamps) {
@@ -136,14 +133,14 @@ TEST(GraphModule, random_numbers_are_the_programs) {
   Generator rng(1);
   const nn::Linear layer(8, 1, rng);
   std::vector<Tensor> seen;
-  TrainStep step = train_step(
-      layer,
-      [&](const Tensor& x) {
-        const Tensors first = model({x}), second = model({x});
-        const Tensor own = dropout(x, 0.5);
-        return Tensors{layer(x).mean(), first[0], first[1], first[2], second[0], own};
-      },
-      optim::SGD({.lr = 0.1}), {{"x", DType::f32, {64, 8}}});
+  TrainStep step =
+      train_step(layer,
+                 [&](const Tensor& x) {
+                   const Tensors first = model({x}), second = model({x});
+                   const Tensor own = dropout(x, 0.5);
+                   return Tensors{layer(x).mean(), first[0], first[1], first[2], second[0], own};
+                 },
+                 optim::SGD({.lr = 0.1}), {{"x", DType::f32, {64, 8}}});
   const HostTensor x = filled({64, 8}, 1, 0);
   step.run({x});
   const auto out = [&](size_t k) { return step.output(k); };
@@ -157,15 +154,16 @@ TEST(GraphModule, random_numbers_are_the_programs) {
 }
 
 constexpr const char* branch_text = R"(
-graph @cond.then(%x: input f32[4], %w: input f32[4]) {
+graph @cond.then(%s0: symint, %x: input f32[s0], %w: input f32[]) {
   %y = mul(%x, %w)
-  return %y
+  %z = mul(%y, %s0)
+  return %z
 }
-graph @cond.otherwise(%x: input f32[4], %w: input f32[4]) {
+graph @cond.otherwise(%s0: symint, %x: input f32[s0], %w: input f32[]) {
   %y = add(%x, %w)
   return %y
 }
-graph @branch(%x: input f32[4], %w: param f32[4] grad) {
+graph @branch(%s0: symint, %x: input f32[s0], %w: param f32[] grad) {
   %s = sum(%x)
   %zero = full(; size=[], fill_value=0, dtype=f32)
   %p = gt(%s, %zero)
@@ -174,20 +172,19 @@ graph @branch(%x: input f32[4], %w: param f32[4] grad) {
 }
 )";
 
-TEST(GraphModule, branches_have_names_of_their_own) {
-  const GraphModule model(TracedGraph::parse(branch_text), {{"w", filled({4}, 3, 0)}});
-  CompiledFunction f = compile(
-      model,
-      [&](const Tensor& x) {
-        const Tensor y = model(x);
-        return cond(
-            y.sum() > 10, [&](const Tensor& t) { return model(t); },
-            [&](const Tensor& t) { return t; }, {y});
-      },
-      {{"x", DType::f32, {4}}});
-  EXPECT_EQ(f.run({filled({4}, 1, 0)})[0].number(0), 9);   // 3, then 3 * 3
-  EXPECT_EQ(f.run({filled({4}, -1, 0)})[0].number(0), 2);  // -1 + 3
-  TracedGraph::parse(f.graph_text());                      // no name stands for two graphs
+TEST(GraphModule, branches_have_names_of_their_own_and_no_symints) {
+  const GraphModule model(TracedGraph::parse(branch_text), {{"w", HostTensor::scalar(3)}});
+  CompiledFunction f = compile(model,
+                               [&](const Tensor& x) {
+                                 const Tensor y = model(x);
+                                 return cond(
+                                     y.sum() > 10, [&](const Tensor& t) { return model(t); },
+                                     [&](const Tensor& t) { return t; }, {y});
+                               },
+                               {{"x", DType::f32, {4}}});
+  EXPECT_EQ(f.run({filled({4}, 1, 0)})[0].number(0), 144);  // 1 * 3 * 4, then 12 * 3 * 4
+  EXPECT_EQ(f.run({filled({4}, -1, 0)})[0].number(0), 2);   // -1 + 3
+  TracedGraph::parse(f.graph_text());                       // no name stands for two graphs
 }
 
 TEST(GraphModule, names_that_no_module_has_are_replaced) {
@@ -207,16 +204,16 @@ TEST(GraphModule, names_that_no_module_has_are_replaced) {
   std::vector<std::string> names;
   for (const auto& [name, v] : model.named_parameters()) names.push_back(name);
   EXPECT_EQ(names, (std::vector<std::string>{"a", "a_b", "_layer_c", "_layer_c_"}));
-  CompiledFunction f = compile(
-      model, [&](const Tensor& x) { return model(x); }, {{"x", DType::f32, {2}}});
+  CompiledFunction f =
+      compile(model, [&](const Tensor& x) { return model(x); }, {{"x", DType::f32, {2}}});
   EXPECT_EQ(f.run({filled({2}, 1, 0)})[0].number(1), 16);
 }
 
 TEST(GraphModule, a_clone_has_parameters_of_its_own) {
   const GraphModule model = net(), copy = nn::clone(model);
   copy.parameter("fc.weight").set(filled({2, 3}, 0, 0));
-  CompiledFunction f = compile(
-      copy, [&](const Tensor& x) { return copy(x); }, {{"x", DType::f32, {1, 3}}});
+  CompiledFunction f =
+      compile(copy, [&](const Tensor& x) { return copy(x); }, {{"x", DType::f32, {1, 3}}});
   EXPECT_EQ(f.run({filled({1, 3}, 1, 1)})[0].number(0), 1);
   EXPECT_EQ(model.parameter("fc.weight").value().number(0), -0.5);
 }
@@ -230,9 +227,8 @@ TEST(GraphModule, tied_weights_are_one_parameter) {
 
 std::string error_of(const nn::Module& model, const std::function<Tensor(const Tensor&)>& f,
                      int64_t rows = 2, DType dtype = DType::f32) {
-  const std::string text = message([&] {
-    compile(model, [&](const Tensor& x) { return f(x); }, {{"x", dtype, {rows, 3}}});
-  });
+  const std::string text = message(
+      [&] { compile(model, [&](const Tensor& x) { return f(x); }, {{"x", dtype, {rows, 3}}}); });
   return text.substr(text.find(": ") + 2);  // without the line
 }
 
@@ -242,12 +238,14 @@ TEST(GraphModule, what_does_not_fit_is_refused_at_its_line) {
             "GraphModule: 2 inputs, @net has 1");
   EXPECT_EQ(error_of(model, [&](const Tensor&) { return model(Tensors{})[0]; }),
             "GraphModule: 0 inputs, @net has 1");
-  EXPECT_EQ(error_of(model, [&](const Tensor& x) { return model(x); }, 2, DType::f64),
+  EXPECT_EQ(error_of(
+                model, [&](const Tensor& x) { return model(x); }, 2, DType::f64),
             "GraphModule: %x is f64[2,3], @net has f32[s0,3]");
   EXPECT_EQ(error_of(model, [&](const Tensor& x) { return model(x.transpose(0, 1)); }),
             "%x: dim 1 is 2, expected 3");
   const GraphModule noise(TracedGraph::parse(noise_text), {});
-  EXPECT_EQ(error_of(noise, [&](const Tensor& x) { return noise({x.expand({64, 3})})[0]; }, 1),
+  EXPECT_EQ(error_of(
+                noise, [&](const Tensor& x) { return noise({x.expand({64, 3})})[0]; }, 1),
             "%x: dim 1 is 3, expected 8");
 }
 
