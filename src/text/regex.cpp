@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/printable.h"
 #include "text/translate_regex.h"
 #include "text/unicode.h"
 
@@ -34,7 +33,7 @@ Result<Regex> Regex::read(std::string_view pattern) {
   auto regex = compile(translated);
   if (!regex.ok())
     return std::move(regex).failure().within(
-        fmt::format("regular expression {}", printable(pattern)));
+        fmt::format("regular expression {}", shown_pattern(pattern)));
   return regex;
 }
 
@@ -49,14 +48,13 @@ Result<Regex> Regex::compile(std::string_view pattern) {
   pcre2_set_parens_nest_limit(context.get(), deepest_nesting);
   int error = 0;
   PCRE2_SIZE at = 0;
-  pcre2_code* code =
-      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
-                    PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C |
-                        PCRE2_NEVER_UTF | PCRE2_USE_OFFSET_LIMIT,
-                    &error, &at, context.get());
+  pcre2_code* code = pcre2_compile(
+      reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+      PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT,
+      &error, &at, context.get());
   if (!code)
-    return user_error("{} at byte {} of {}", message_of(error), static_cast<size_t>(at),
-                      printable(pattern));
+    return user_error("{} (at byte {} in PCRE2's syntax)", message_of(error),
+                      static_cast<size_t>(at));
   std::shared_ptr<const pcre2_code> owned(code, free_code);
   pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);  // where it fails, matches are interpreted
   return Regex(std::move(owned), std::string(pattern));
@@ -125,8 +123,8 @@ int Regex::Search::search_between(size_t from, size_t last, uint32_t limit, Rege
 }
 
 Failure Regex::Search::failure(std::string_view what) const {
-  return user_error("regular expression {}: {} on a text of {} bytes", printable(regex_->pattern_),
-                    what, text_.size());
+  return user_error("regular expression {}: {} on a text of {} bytes",
+                    shown_pattern(regex_->pattern_), what, text_.size());
 }
 
 Result<bool> Regex::Search::search(size_t from, RegexMatch& match) {

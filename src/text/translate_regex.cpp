@@ -46,6 +46,8 @@ class Translator {
         CLEAVE_CHECK(set());
       } else if (c == '(' && next(1) == '?') {
         CLEAVE_CHECK(group());
+      } else if (c == '(' && next(1) == '*') {
+        return refused("a group (*");
       } else if (c == '{' && next(1) == ',') {
         out_ += "{0,";
         at_ += 2;
@@ -63,11 +65,11 @@ class Translator {
   // 0 beyond the end.
   char next(size_t ahead) const { return at_ + ahead < in_.size() ? in_[at_ + ahead] : '\0'; }
   Failure refused(std::string_view what) const {
-    return unsupported("regular expression {}: {} at byte {} isn't covered", printable(in_), what,
-                       at_);
+    return unsupported("regular expression {}: {} at byte {} isn't covered", shown_pattern(in_),
+                       what, at_);
   }
   Failure unfinished(std::string_view what) const {
-    return user_error("regular expression {}: {} has no end", printable(in_), what);
+    return user_error("regular expression {}: {} has no end", shown_pattern(in_), what);
   }
   void take(std::string_view text, size_t bytes) {
     out_ += text;
@@ -245,6 +247,18 @@ class Translator {
 };
 
 }  // namespace
+
+std::string shown_pattern(std::string_view pattern) {
+  std::string text = "/";
+  for (const char c : pattern.substr(0, 100)) {
+    const auto byte = static_cast<uint8_t>(c);
+    if (byte < 0x20 || byte == 0x7f)
+      text += fmt::format("\\x{:02x}", byte);
+    else
+      text += c;
+  }
+  return text + (pattern.size() > 100 ? ".../" : "/");
+}
 
 Result<std::string> translate_regex(std::string_view pattern) { return Translator(pattern).run(); }
 
