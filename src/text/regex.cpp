@@ -92,6 +92,7 @@ void Regex::Search::start(std::string_view text) {
 }
 
 Result<bool> Regex::Search::next(RegexMatch& match) {
+  if (text_.empty()) return false;
   while (from_ <= text_.size()) {
     CLEAVE_TRY(const bool found, search(from_, match));
     if (!found) return false;

@@ -10,8 +10,9 @@
 namespace cleave::text {
 namespace {
 
-constexpr std::string_view word =
-    R"(a-zA-Z0-9_\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{b2}\x{b3}\x{b9}\x{bc}-\x{be})";
+// \w inside brackets, and the six digits of Latin-1 that it is outside of them too.
+constexpr std::string_view word = R"(a-zA-Z0-9_\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
+constexpr std::string_view word_digits = R"(\x{b2}\x{b3}\x{b9}\x{bc}-\x{be})";
 
 // Names of properties and of POSIX's classes, without case, spaces and underscores, and what they
 // are inside brackets.
@@ -94,10 +95,15 @@ class Translator {
         else
           take_set(white_space, false, true, 2);
         return {};
-      case 'w': take_set(word, in_set, false, 2); return {};
+      case 'w':
+        if (in_set)
+          take(word, 2);
+        else
+          take_set(fmt::format("{}{}", word, word_digits), false, false, 2);
+        return {};
       case 'W':
         if (in_set) return refused("\\W in a set");
-        take_set(word, false, true, 2);
+        take_set(fmt::format("{}{}", word, word_digits), false, true, 2);
         return {};
       case 'p':
       case 'P': return property(in_set);

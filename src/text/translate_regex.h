@@ -2,7 +2,7 @@
 // PCRE2's with the same matches.
 //
 //   \s \S              White_Space, which PCRE2's \s isn't quite
-//   \w \W              Alphabetic, M, Nd, Pc and six digits of Latin-1
+//   \w \W              Alphabetic, M, Nd, Pc; outside brackets six digits of Latin-1 too
 //   \p{Letter} {Han}   PCRE2's \p{L} \p{sc:Han}
 //   [[:alpha:]]        Alphabetic, and so for alnum, digit, lower, space, upper
 //   {,3} \u00e9        {0,3} \x{00e9}
