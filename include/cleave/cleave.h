@@ -52,6 +52,7 @@
 #include "cleave/target.h"
 #include "cleave/tensor.h"
 #include "cleave/timeline.h"
+#include "cleave/tokenizer.h"
 #include "cleave/traced_function.h"
 #include "cleave/traced_graph.h"
 #include "cleave/train.h"
