@@ -6,13 +6,6 @@
 #include "op/promotion.h"
 
 namespace cleave::to_onnx {
-
-V extremum(Call& c, const char* onnx, const V& a, const V& b) {
-  const V y = c.node(onnx, {a, b});
-  if (!is_floating(y.dtype)) return y;
-  return c.where(c.node("Or", {c.is_nan(a), c.is_nan(b)}), c.nan_of(y.dtype), y);
-}
-
 namespace {
 
 DType meet_of(Call& c) { return promoted(c.op(), {0, 1}); }
@@ -88,35 +81,37 @@ Status pow(Call& c) {
   return {};
 }
 
-// ---- extrema
+// ---- extrema: NaN where an operand is, as in numpy, whose words ONNX's reference has for them
 
-Status maximum(Call& c) {
+Status extremum(Call& c, const char* onnx) {
   const DType meet = meet_of(c);
-  c.give(0, extremum(c, "Max", c.operand(0, meet), c.operand(1, meet)));
+  c.give(0, c.node(onnx, {c.operand(0, meet), c.operand(1, meet)}));
   return {};
 }
-Status minimum(Call& c) {
-  const DType meet = meet_of(c);
-  c.give(0, extremum(c, "Min", c.operand(0, meet), c.operand(1, meet)));
-  return {};
+Status maximum(Call& c) { return extremum(c, "Max"); }
+Status minimum(Call& c) { return extremum(c, "Min"); }
+
+// Clip takes bounds of no dims, and NaN isn't one.
+bool is_clip(const Call& c) {
+  for (const int k : {1, 2})
+    if (c.has(k) || (c.op().is_number(k) && std::isnan(c.op().number(k).as_double()))) return false;
+  return true;
 }
 
 Status clamp(Call& c) {
   const DType meet = promoted(c.op(), {0, 1, 2});
-  V y = c.operand(0, meet);
-  V odd;  // where self or a bound is NaN
-  const auto look = [&](const V& x) {
-    if (!is_floating(meet)) return;
-    odd = odd.name.empty() ? c.is_nan(x) : c.node("Or", {odd, c.is_nan(x)});
+  const auto bound = [&](int k) {
+    return c.has(k) || c.op().is_number(k) ? c.operand(k, meet) : V{};
   };
-  look(y);
-  for (const int k : {1, 2}) {
-    if (!c.has(k) && !c.op().is_number(k)) continue;
-    const V bound = c.operand(k, meet);
-    if (c.has(k) || std::isnan(c.op().number(k).as_double())) look(bound);
-    y = c.node(k == 1 ? "Max" : "Min", {y, bound});
+  V y = c.operand(0, meet);
+  const V low = bound(1), high = bound(2);
+  if (is_clip(c)) {
+    c.give(0, c.node("Clip", {y, low, high}));
+    return {};
   }
-  c.give(0, odd.name.empty() ? y : c.where(odd, c.nan_of(y.dtype), y));
+  if (!low.name.empty()) y = c.node("Max", {y, low});
+  if (!high.name.empty()) y = c.node("Min", {y, high});
+  c.give(0, y);
   return {};
 }
 

@@ -66,6 +66,8 @@ V Call::reshape(const V& x, const Shape& to) {
 }
 
 V Call::expand(const V& x, const Shape& to) {
+  // onnxruntime takes a size of 0 for 1.
+  if (std::ranges::find(to, Dim(0)) != to.end()) return full(model().number(0, x.dtype), to);
   return node("Expand", {x.dtype == DType::bf16 ? cast(x, DType::f32) : x, sizes().list(to)});
 }
 

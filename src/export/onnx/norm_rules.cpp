@@ -23,7 +23,7 @@ V or_number(Call& c, int k, double number, const Shape& shape, DType t) {
 Status layer_norm(Call& c) {
   const V x = c.carried(0);
   if (x.dtype == DType::f64) return c.refused("f64");
-  if (may_be_empty(c, c.shape(0))) return c.refused("its operand may be empty");
+  if (is_empty(c.shape(0))) return c.refused("its operand is empty");
   const Shape inner = c.op().dims_attr("normalized_shape");
   Vs operands = {x, or_number(c, 1, 1, inner, x.dtype)};
   if (c.has(2)) operands.push_back(c.in(2, x.dtype));
@@ -40,7 +40,7 @@ Status layer_norm(Call& c) {
 Status batch_norm(Call& c) {
   if (c.wants(1) || c.wants(2)) return c.refused("its statistics are read");
   const V x = c.carried(0);
-  if (may_be_empty(c, c.shape(0))) return c.refused("its operand may be empty");
+  if (is_empty(c.shape(0))) return c.refused("its operand is empty");
   const Shape channels = {c.shape(0)[1]};
   c.give(0, c.node("BatchNormalization",
                    {x, or_number(c, 1, 1, channels, x.dtype), or_number(c, 2, 0, channels, x.dtype),

@@ -119,7 +119,7 @@ Status avg_pool(Call& c, size_t rank) {
   const PoolWindows w = pool_windows(c.op(), rank);
   V x = c.carried(0);
   const bool batch = c.rank(0) == static_cast<int64_t>(rank) + 2;
-  if (is_plain_mean(c, x, w) && !may_be_empty(c, c.shape(0)[0])) {
+  if (is_plain_mean(c, x, w) && !is_empty(c.shape(0))) {
     Attributes attributes = attributes_of(w);
     attributes.push_back(integer("count_include_pad", c.op().bool_attr("count_include_pad")));
     const V y = c.node("AveragePool", {batch ? x : c.unsqueeze(x, {0})}, std::move(attributes));
@@ -139,6 +139,12 @@ Status avg_pool3d(Call& c) { return avg_pool(c, 3); }
 Status adaptive(Call& c, size_t rank) {
   CLEAVE_TRY(const Extents e, extents_of(c, rank));
   V x = c.carried(0);
+  if (std::ranges::count(e.count, 1) == std::ssize(e.count) && !is_empty(c.shape(0))) {
+    Ints axes;
+    for (size_t d = 0; d < rank; ++d) axes.push_back(static_cast<int64_t>(d) - static_cast<int64_t>(rank));
+    c.give(0, c.reduce("ReduceMean", x, axes, true));
+    return {};
+  }
   for (size_t d = 0; d < rank; ++d) {
     const int64_t dim = c.rank(0) - static_cast<int64_t>(rank - d), n = e.size[d], m = e.count[d];
     if (m > most_pieces) return c.refused("more than {} windows in a dim", most_pieces);
@@ -215,7 +221,7 @@ Status max_pool(Call& c, size_t rank) {
   const Result<Extents> e = extents_of(c, rank);
   const bool plain = is_floating(x.dtype) && !w.ceil_mode && !c.wants(1) &&
                      (!e.ok() || !some_window_is_outside(w, *e)) &&
-                     !may_be_empty(c, c.shape(0)[0]);
+                     !is_empty(c.shape(0));
   if (!plain) {
     if (!e.ok()) return e.failure();
     return windowed_max(c, x, w, *e);

@@ -75,7 +75,10 @@ Status bilinear(Call& c) {
   V x = c.carried(0);
   for (size_t d = 0; d < 2; ++d) {
     CLEAVE_TRY(const Resized r, resized(c, d));
-    if (r.in != r.out)
+    // An element that is copied is also read with weight 0: infinities become NaN.
+    if (r.in == r.out)
+      x = c.node("Add", {x, c.node("Mul", {x, c.number(0, x.dtype)})});
+    else
       x = blended(c, x, r, c.op().bool_attr("align_corners"), static_cast<int64_t>(d) + 2);
   }
   c.give(0, x);

@@ -12,7 +12,7 @@ Table all_rules() {
   Table table;
   for (const auto family :
        {unary_rules(), arithmetic_rules(), quotient_rules(), compare_rules(), convert_rules(),
-        shape_rules(), constructor_rules(), index_rules(), view_rules(), scatter_rules(),
+        shape_rules(), constructor_rules(), index_rules(), view_rules(), scatter_rules(), put_rules(),
         reduce_rules(), sort_rules(), product_rules(), convolution_rules(), pool_rules(),
         resize_rules(), pad_rules(), norm_rules(), control_rules()})
     for (const RuleEntry& entry : family) table.emplace(entry.op, entry.rule);
@@ -83,10 +83,6 @@ Ints inverse(const Ints& perm) {
   return out;
 }
 
-bool may_be_empty(const Call& c, const Dim& d) { return c.op().env().range_of(d).lo < 1; }
-
-bool may_be_empty(const Call& c, const Shape& s) {
-  return std::ranges::any_of(s, [&](const Dim& d) { return may_be_empty(c, d); });
-}
+bool is_empty(const Shape& s) { return std::ranges::find(s, Dim(0)) != s.end(); }
 
 }  // namespace cleave::to_onnx

@@ -16,6 +16,7 @@ std::span<const RuleEntry> constructor_rules();
 std::span<const RuleEntry> index_rules();
 std::span<const RuleEntry> view_rules();
 std::span<const RuleEntry> scatter_rules();
+std::span<const RuleEntry> put_rules();
 std::span<const RuleEntry> reduce_rules();
 std::span<const RuleEntry> sort_rules();
 std::span<const RuleEntry> product_rules();
@@ -37,8 +38,6 @@ std::string reason_without_rule(const OpDef& op);
 V nan_flags(Call& c, const V& x);
 // y, but NaN where `flags` (of nan_flags, reduced) is above 0.
 V with_nan(Call& c, const V& flags, const V& y);
-// The larger or smaller of two, NaN where either is.
-V extremum(Call& c, const char* onnx, const V& a, const V& b);
 // Toward zero, of floats.
 V truncated(Call& c, const V& x);
 // a / b rounded down, of integers.
@@ -50,8 +49,8 @@ Ints all_axes(int64_t rank);
 Ints moved_last(int64_t dim, int64_t rank);
 Ints moved_first(int64_t dim, int64_t rank);
 Ints inverse(const Ints& perm);
-// Whether a size may be 0 when the program runs.
-bool may_be_empty(const Call& c, const Dim& d);
-bool may_be_empty(const Call& c, const Shape& s);
+// A dim is 0. Runtimes disagree on what nodes make of no elements; a size with a name counts as one
+// that isn't 0.
+bool is_empty(const Shape& s);
 
 }  // namespace cleave::to_onnx

@@ -59,7 +59,7 @@ Status slice(Call& c) {
 // From the last element to before the first.
 Status flip(Call& c) {
   const Ints dims = from_front(c.op().ints_attr("dims"), c.rank(0));
-  if (dims.empty()) {
+  if (dims.empty() || c.rank(0) == 0) {
     c.give(0, c.in(0));
     return {};
   }
@@ -71,6 +71,10 @@ Status flip(Call& c) {
 
 Status cat(Call& c) {
   const int64_t dim = from_front(c.op().int_attr("dim"), c.result(0).rank());
+  if (dim >= c.result(0).rank()) {  // all are f32[0]
+    c.give(0, c.cast(c.item(0), c.result(0).dtype));
+    return {};
+  }
   Vs parts;
   for (int k = 0; k < c.op().list_size(); ++k)
     if (c.op().list_type(k).rank() == c.result(0).rank())  // else f32[0], which is skipped

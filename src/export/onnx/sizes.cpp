@@ -2,8 +2,6 @@
 
 #include <optional>
 
-#include "ir/dim_terms.h"
-
 namespace cleave::to_onnx {
 namespace {
 
@@ -53,6 +51,7 @@ bool Sizes::bind_one(const Dim& size, const V& value) {
 }
 
 Status Sizes::bind(const Graph& g, const Vs& values) {
+  env_ = g.env();
   const std::vector<Placeholder>& places = g.placeholders();
   std::vector<V> shapes(places.size());
   for (bool found = true; found;) {
@@ -77,6 +76,24 @@ Status Sizes::bind(const Graph& g, const Vs& values) {
   return {};
 }
 
+V Sizes::call(const DimAtom& a) {
+  const V x = scalar(a.a), y = scalar(a.b);
+  // Div truncates: of what is below 0, a multiple of y is divided.
+  const bool positive = env_.range_of(a.a).lo >= 0 && env_.range_of(a.b).lo > 0;
+  const auto quotient = [&] {
+    return binary("Div", positive ? x : binary("Sub", x, binary("Mod", x, y)), y);
+  };
+  switch (a.kind) {
+    case DimAtom::Kind::symbol: break;
+    case DimAtom::Kind::min: return binary("Min", x, y);
+    case DimAtom::Kind::max: return binary("Max", x, y);
+    case DimAtom::Kind::mod:
+      return positive ? binary("Sub", x, binary("Mul", quotient(), y)) : binary("Mod", x, y);
+    case DimAtom::Kind::floordiv: break;
+  }
+  return quotient();
+}
+
 V Sizes::scalar(const Dim& d) {
   if (d.is_const()) return m_.integer_number(d.value());
   V sum;
@@ -85,23 +102,8 @@ V Sizes::scalar(const Dim& d) {
     const auto times = [&](const V& v) {
       product = product.name.empty() ? v : binary("Mul", product, v);
     };
-    for (const DimAtom& a : t.atoms) {
-      if (a.kind == DimAtom::Kind::symbol) {
-        times(symbol(a.symbol));
-        continue;
-      }
-      const V x = scalar(a.a), y = scalar(a.b);
-      switch (a.kind) {
-        case DimAtom::Kind::symbol: break;
-        case DimAtom::Kind::min: times(binary("Min", x, y)); break;
-        case DimAtom::Kind::max: times(binary("Max", x, y)); break;
-        case DimAtom::Kind::mod: times(binary("Mod", x, y)); break;
-        // x - mod(x, y) is a multiple of y, so Div, which truncates, is exact.
-        case DimAtom::Kind::floordiv:
-          times(binary("Div", binary("Sub", x, binary("Mod", x, y)), y));
-          break;
-      }
-    }
+    for (const DimAtom& a : t.atoms)
+      times(a.kind == DimAtom::Kind::symbol ? symbol(a.symbol) : call(a));
     if (t.factor != 1 || product.name.empty()) times(m_.integer_number(t.factor));
     sum = sum.name.empty() ? product : binary("Add", sum, product);
   }

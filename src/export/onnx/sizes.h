@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "export/onnx/model_builder.h"
+#include "ir/dim_terms.h"
 #include "ir/graph.h"
 
 namespace cleave::to_onnx {
@@ -26,9 +27,11 @@ class Sizes {
 
  private:
   bool bind_one(const Dim& size, const V& value);
+  V call(const DimAtom& a);
   V binary(const char* op, const V& a, const V& b) { return m_.node(op, {a, b}, DType::i64); }
 
   ModelBuilder& m_;
+  SymEnv env_;
   std::map<std::string, V> symbols_;
 };
 

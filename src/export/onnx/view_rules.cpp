@@ -55,7 +55,7 @@ Status diagonal(Call& c) {
 Status unfold(Call& c) {
   const int64_t size = c.op().int_attr("size"), step = c.op().int_attr("step");
   if (c.rank(0) == 0) {
-    c.give(0, c.reshape(c.in(0), c.result(0).shape));
+    c.give(0, c.slice(c.reshape(c.in(0), {Dim(1)}), 0, Dim(0), Dim(size)));
     return {};
   }
   const int64_t dim = from_front(c.op().int_attr("dimension"), c.rank(0));
