@@ -4,7 +4,7 @@ NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
 .PHONY: release demo test test-target test-aarch64 bench asan fuzz fuzz-commands fuzz-misuse fuzz-passes fuzz-rewrites \
-  fuzz-strides fuzz-cache fuzz-compile fuzz-partial fuzz-reduce fuzz-cuda bless fuzz-budgets peer peer-fuzz peer-partition peer-onnx peer-opinfo mutate \
+  fuzz-strides fuzz-cache fuzz-compile fuzz-partial fuzz-reduce fuzz-cuda bless fuzz-budgets peer peer-fuzz peer-partition peer-onnx peer-onnx-export peer-opinfo mutate \
   fuzz-build python peer-backend doc \
   format tidy setup clean
 release: build/release/build.ninja
@@ -183,6 +183,14 @@ PYTHON ?= python3
 peer-onnx: build/release/build.ninja
 	@$(NINJA) -C build/release run_onnx_cases
 	@python3 test/peer/onnx_node_suite.py build/release/bin/run_onnx_cases --python $(PYTHON)
+
+# Every sample of every operator written as ONNX, accepted by onnx.checker, run by onnxruntime; then
+# the examples' models. Skipped where these packages aren't installed for PYTHON. Some operators:
+# make peer-onnx-export OPERATORS="add sort".
+peer-onnx-export: build/release/build.ninja
+	@$(NINJA) -C build/release write_onnx_samples bin/cleave
+	@python3 test/peer/onnx_export.py build/release/bin/write_onnx_samples --python $(PYTHON) $(OPERATORS)
+	@$(PYTHON) test/peer/onnx_export_models.py build/release/bin/cleave || [ $$? -eq 77 ]
 
 # PyTorch's own samples of its operators, forward and backward, in every dtype: passed, refused and
 # why, wrong. All samples of two operators: make peer-opinfo SAMPLES=0 OPERATORS="add softmax".

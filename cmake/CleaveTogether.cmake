@@ -5,7 +5,7 @@
 # operator's infer, a command's Options, a kernel for each instruction set), and the files below.
 set(CLEAVE_TOGETHER 6 CACHE STRING "Files that are compiled as one; 1: each alone")
 
-set(cleave_alone_rooms "^(src/(op|pass|runtime|inspect|import/exported|import/onnx)|test/(runtime|train))/")
+set(cleave_alone_rooms "^(src/(op|pass|runtime|inspect|import/exported|import/onnx|export/onnx)|test/(runtime|train))/")
 set(cleave_alone
     src/base/target_here.cpp  # tests replace its object
     src/emit/lane_reduce.cpp

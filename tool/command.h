@@ -26,6 +26,7 @@ struct Command {
 // Each is defined in the file of its name.
 Command check_command();
 Command import_command();
+Command export_command();
 Command show_command();
 Command print_command();
 Command run_command();

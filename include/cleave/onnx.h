@@ -1,4 +1,4 @@
-// ONNX models, read in C++: no Python, no protobuf library.
+// ONNX models, read and written in C++: no Python, no protobuf library.
 //
 //   OnnxModel m = load_onnx("model.onnx");
 //   GraphCallable f = native()(m.graph, m.operands({x}));
@@ -8,6 +8,10 @@
 // and integers are consts. Sizes that the file names ("batch") are symints of the graph. What
 // decides on shapes must be known when the model is read: a shape that the model takes as an input
 // is given in OnnxOptions::fixed. doc/from_onnx.md says what is covered, and shows training.
+//
+//   write_onnx("model.onnx", graph, {.weights = load_tensors("weights.safetensors")});
+//
+// Written are forward graphs, for inference.
 //
 // The file may be hostile: nothing in it is executed, memory is bounded by its size, external data
 // are read from the model's folder alone.
@@ -51,5 +55,20 @@ struct CLEAVE_API OnnxModel {
 // node; (unsupported) operators and forms of them that aren't covered, all in one message with the
 // number of their calls and the reason; operator sets beyond 7 to 27.
 CLEAVE_API OnnxModel load_onnx(const std::string& path, const OnnxOptions& options = {});
+
+struct OnnxWriteOptions {
+  // By placeholder: they become initializers, the other placeholders inputs under their names.
+  NamedTensors weights = {};
+  int64_t opset = 21;  // 18 to 23
+};
+
+// Writes the graph as an ONNX model, which gives the graph's results in order, under their names.
+// Symints are sizes with names ("batch"), told from the inputs' shapes. Where the file would be
+// larger than 2 GiB, tensors lie beside it in PATH.data. Errors (user): a weight that no
+// placeholder takes, or of another type; an operator set beyond 18 to 23; a file that can't be
+// written. (unsupported): random numbers, updates, gradients and calls that ONNX has no operators
+// for, all in one message with the number of their calls and the reason.
+CLEAVE_API void write_onnx(const std::string& path, const TracedGraph& graph,
+                           const OnnxWriteOptions& options = {});
 
 }  // namespace cleave

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/floor_division.h"
+#include "ir/dim_terms.h"
 
 namespace cleave {
 namespace {
@@ -86,6 +87,27 @@ struct SymExpr {
     return d;
   }
 };
+
+std::vector<DimTerm> terms_of(const Dim& d) {
+  const auto kind_of = [](AtomKind k) {
+    switch (k) {
+      case AtomKind::symbol: break;
+      case AtomKind::floordiv: return DimAtom::Kind::floordiv;
+      case AtomKind::mod: return DimAtom::Kind::mod;
+      case AtomKind::min: return DimAtom::Kind::min;
+      case AtomKind::max: return DimAtom::Kind::max;
+    }
+    return DimAtom::Kind::symbol;
+  };
+  std::vector<DimTerm> out;
+  for (const Term& t : SymExpr::terms_of(d)) {
+    DimTerm& term = out.emplace_back(DimTerm{t.coefficient, {}});
+    for (const AtomPtr& a : t.atoms)
+      term.atoms.push_back(
+          {kind_of(a->kind), a->kind == AtomKind::symbol ? a->text : "", a->a, a->b});
+  }
+  return out;
+}
 
 Dim SymExpr::make(std::vector<Term> terms) {
   std::sort(terms.begin(), terms.end(), [](const Term& x, const Term& y) {

@@ -68,6 +68,44 @@ TEST_F(FromOnnxPage, Fixed) {
   EXPECT_EQ(model.graph.results()[0].type, "f32[2,2]");
 }
 
+TEST_F(FromOnnxPage, Written) {
+  // [written]
+  const TracedGraph graph = TracedGraph::parse(R"(
+    graph @main(%batch: symint range(1,64), %w: param f32[2,3], %x: input f32[batch,2]) {
+      %h = mm(%x, %w)
+      %y = relu(%h)
+      return %y
+    })");
+  const NamedTensors weights = {{"w", HostTensor::from<float>({1, 0, -1, 0, 1, 0}, {2, 3})}};
+  write_onnx("written.onnx", graph, {.weights = weights});
+  // [end]
+  const OnnxModel model = load_onnx("written.onnx");
+  const HostTensor x = HostTensor::from<float>({3, 4}, {1, 2});
+  const GraphCallable run = native()(model.graph, model.operands({x}));
+  EXPECT_EQ(run(model.operands({x}))[0].to_vector<float>(), (std::vector<float>{3, 4, 0}));
+  EXPECT_EQ(model.producer, "cleave");
+  EXPECT_EQ(model.opset, 21);
+}
+
+TEST_F(FromOnnxPage, NotWritten) {
+  std::string text;
+  // [not_written]
+  const TracedGraph graph = TracedGraph::parse(R"(
+    graph @main(%x: input f32[2], %m: buffer f32[2], %rng: rng_state i64[2]) {
+      %n = randn(%rng; size=[2], stream=0)
+      %y = add(%x, %n)
+      return %y, %y -> %m
+    })");
+  try {
+    write_onnx("noise.onnx", graph);
+  } catch (const Error& e) { text = e.what(); }
+  // [end]
+  EXPECT_EQ(text,
+            "2 kinds of calls can't be written as ONNX\n"
+            "  1 x randn: draws random numbers\n"
+            "  1 x update of %m: a model of ONNX has no state");
+}
+
 TEST_F(FromOnnxPage, Refused) {
   std::string text;
   // [refused]

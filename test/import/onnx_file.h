@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cleave/host_tensor.h"
-#include "import/onnx/element.h"
+#include "onnx/element.h"
 
 namespace cleave {
 

@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "import/onnx/import_onnx.h"
-#include "import/onnx/model.h"
+#include "onnx/model.h"
 #include "import/onnx/tensor_data.h"
 #include "import/onnx/value.h"
 #include "ir/builder.h"

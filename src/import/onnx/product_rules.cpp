@@ -68,14 +68,14 @@ V Call::matmul(V x, V y) {
 
 namespace {
 
-// Integers by way of f64, in which products of 32 bits and less are exact for sums below 2^53.
+// Integers by way of f64, in which products of 32 bits and less are exact for sums below 2^53;
+// those of 64 bits wrap.
 Status mat_mul(Call& c) {
   const Element e = c.element(0);
-  if (is_float(e)) {
+  if (is_float(e) || bits_of(e) > 32) {
     c.give(0, c.matmul(c.in(0), c.in(1)), e);
     return {};
   }
-  if (bits_of(e) > 32) return unsupported("a product of matrices of {}", name_of(e));
   const V p = c.matmul(c.convert(c.in(0), DType::f64), c.convert(c.in(1), DType::f64));
   c.give(0, c.convert(p, c.dtype(0)), e);
   return {};

@@ -1,6 +1,6 @@
 #include "import/onnx/read_model.h"
 
-#include "import/onnx/wire.h"
+#include "onnx/wire.h"
 
 namespace cleave::onnx {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "base/result.h"
-#include "import/onnx/model.h"
+#include "onnx/model.h"
 
 namespace cleave::onnx {
 

@@ -4,7 +4,7 @@
 
 #include "base/result.h"
 #include "cleave/host_tensor.h"
-#include "import/onnx/model.h"
+#include "onnx/model.h"
 #include "ir/array.h"
 
 namespace cleave::onnx {

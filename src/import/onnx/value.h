@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cleave/host_tensor.h"
-#include "import/onnx/element.h"
+#include "onnx/element.h"
 #include "ir/array.h"
 #include "ir/graph.h"
 

@@ -1,4 +1,4 @@
-#include "import/onnx/wire.h"
+#include "onnx/wire.h"
 
 #include <bit>
 

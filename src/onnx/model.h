@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "import/onnx/element.h"
+#include "onnx/element.h"
 
 namespace cleave::onnx {
 
@@ -47,6 +47,18 @@ struct ValueInfo {
 };
 
 struct GraphProto;
+
+// AttributeProto.AttributeType.
+enum class AttributeType : int64_t {
+  real = 1,
+  integer = 2,
+  text = 3,
+  tensor = 4,
+  graph = 5,
+  reals = 6,
+  integers = 7,
+  texts = 8
+};
 
 struct Attribute {
   std::string name;

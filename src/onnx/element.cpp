@@ -1,4 +1,4 @@
-#include "import/onnx/element.h"
+#include "onnx/element.h"
 
 #include <cmath>
 #include <limits>

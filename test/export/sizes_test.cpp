@@ -1,0 +1,76 @@
+// Sizes that vary, as nodes.
+#include "test/export/exported.h"
+
+namespace cleave::to_onnx {
+namespace {
+
+Array counted(std::vector<int64_t> shape) {
+  Array a(DType::f32, std::move(shape));
+  for (size_t k = 0; k < a.f.size(); ++k) a.f[k] = static_cast<double>(k);
+  return a;
+}
+
+// The results for these inputs are those of the graph.
+void expect_same(const std::string& text, const std::map<std::string, Array>& inputs) {
+  const Graph g = graph_of(text);
+  const Result<ExportedModel> m = export_onnx(g, registry());
+  ASSERT_TRUE(m.ok()) << m.failure().message;
+  const Result<Arrays> want = interpret(g, inputs), got = results_of(m->model, inputs);
+  ASSERT_TRUE(want.ok()) << want.failure().message;
+  ASSERT_TRUE(got.ok()) << got.failure().message;
+  for (size_t k = 0; k < want->size(); ++k) {
+    EXPECT_EQ((*got)[k].shape, (*want)[k].shape) << k;
+    EXPECT_EQ((*got)[k].f, (*want)[k].f) << k;
+    EXPECT_EQ((*got)[k].i, (*want)[k].i) << k;
+  }
+}
+
+TEST(ExportedSizes, OfReshapesAndParts) {
+  const char* text = R"(
+graph @main(%b: symint range(1,64), %t: symint range(2,64), %x: input f32[b,t,4]) {
+  %v = view(%x; size=[b*t,2,2])
+  %s = slice(%x; dim=1, start=1, end=t)
+  %c = cat([%s, %x]; dim=1)
+  %n = sym_numel(%x)
+  %e = full(; size=[t,b], fill_value=2.5)
+  %a = arange(; end=t)
+  %u = view(%x; size=[b,t*4])
+  return %v, %c, %n, %e, %a, %u
+})";
+  expect_same(text, {{"x", counted({3, 5, 4})}});
+  expect_same(text, {{"x", counted({1, 2, 4})}});
+}
+
+TEST(ExportedSizes, AreToldFromLinearDims) {
+  expect_same(R"(
+graph @main(%n: symint range(1,64), %x: input f32[n*2+1]) {
+  %y = slice(%x; dim=0, start=0, end=n)
+  %m = mul(%y, %n)
+  return %m
+})",
+              {{"x", counted({7})}});
+}
+
+TEST(ExportedSizes, ComputeQuotientsMinimaAndRemainders) {
+  const char* text = R"(
+graph @main(%n: symint range(5,64), %m: symint range(1,64), %x: input f32[n], %y: input f32[m]) {
+  %a = arange(; end=floordiv(n+5,2)+10)
+  %b = arange(; end=mod(n,3)+min(n,m))
+  %c = arange(; end=max(n,m)*2)
+  return %a, %b, %c
+})";
+  expect_same(text, {{"x", counted({5})}, {"y", counted({7})}});
+  expect_same(text, {{"x", counted({8})}, {"y", counted({2})}});
+}
+
+TEST(ExportedSizes, ThatNoInputTellsAreRefused) {
+  EXPECT_EQ(refusal_of(R"(
+graph @main(%n: symint, %x: input f32[floordiv(n,2)]) {
+  %y = exp(%x)
+  return %y
+})"),
+            "the size %n can't be told from the shape of an input");
+}
+
+}  // namespace
+}  // namespace cleave::to_onnx
