@@ -3,14 +3,40 @@
 
 set(CMAKE_THREAD_PREFER_PTHREAD ON)
 find_package(Threads REQUIRED)
-find_package(fmt 9 REQUIRED)
-find_package(nlohmann_json 3.11 REQUIRED)
-find_package(simdjson 3 REQUIRED)
-find_package(CLI11 2 REQUIRED)
-find_library(CLEAVE_XXHASH xxhash REQUIRED)
-find_path(CLEAVE_XXHASH_INCLUDE xxhash.h REQUIRED)
-find_library(CLEAVE_ZIP zip REQUIRED)
-find_path(CLEAVE_ZIP_INCLUDE zip.h REQUIRED)
+
+# What is missing is said at once, by the names of Debian's packages.
+set(missing "")
+macro(cleave_expect found package)
+  if(NOT ${found})
+    list(APPEND missing ${package})
+  endif()
+endmacro()
+find_package(fmt 9 QUIET)
+cleave_expect(fmt_FOUND libfmt-dev)
+find_package(nlohmann_json 3.11 QUIET)
+cleave_expect(nlohmann_json_FOUND nlohmann-json3-dev)
+find_package(simdjson 3 QUIET)
+cleave_expect(simdjson_FOUND libsimdjson-dev)
+find_library(CLEAVE_XXHASH xxhash)
+find_path(CLEAVE_XXHASH_INCLUDE xxhash.h)
+if(NOT CLEAVE_XXHASH OR NOT CLEAVE_XXHASH_INCLUDE)
+  list(APPEND missing libxxhash-dev)
+endif()
+find_library(CLEAVE_ZIP zip)
+find_path(CLEAVE_ZIP_INCLUDE zip.h)
+if(NOT CLEAVE_ZIP OR NOT CLEAVE_ZIP_INCLUDE)
+  list(APPEND missing libzip-dev)
+endif()
+if(CLEAVE_DEVELOP)
+  find_package(CLI11 2 QUIET)
+  cleave_expect(CLI11_FOUND libcli11-dev)
+endif()
+if(missing)
+  list(JOIN missing " " packages)
+  message(FATAL_ERROR "cleave is built with libraries that are missing here, or older than it takes. "
+                      "In Debian 12 they are in:\n  apt-get install ${packages}\n"
+                      "README.md lists their versions (Dependencies).")
+endif()
 
 add_library(cleave_dependencies INTERFACE)
 target_link_libraries(cleave_dependencies INTERFACE
@@ -18,7 +44,9 @@ target_link_libraries(cleave_dependencies INTERFACE
   Threads::Threads ${CMAKE_DL_LIBS})
 
 add_library(cleave_tool_dependencies INTERFACE)
-target_link_libraries(cleave_tool_dependencies INTERFACE CLI11::CLI11)
+if(CLEAVE_DEVELOP)
+  target_link_libraries(cleave_tool_dependencies INTERFACE CLI11::CLI11)
+endif()
 
 # Of tests and benchmarks.
 add_library(cleave_test_dependencies INTERFACE)
@@ -47,3 +75,7 @@ if(NOT CLEAVE_CLANG STREQUAL "OFF")
   endif()
 endif()
 message(STATUS "in-process clang: ${CLEAVE_HAVE_CLANG}")
+if(NOT CLEAVE_HAVE_CLANG AND NOT CLEAVE_CLANG STREQUAL "OFF")
+  message(STATUS "kernels will be compiled by cc, in ten times the time; for clang: "
+                 "apt-get install libclang-19-dev libclang-cpp19-dev llvm-19-dev")
+endif()
