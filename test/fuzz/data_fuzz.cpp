@@ -44,8 +44,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const fuzz::MemoryFile file(fuzz::text_of(data + 1, size - 1));
   try {
     read(*open(static_cast<char>(data[0]), file.path()));
-  } catch (const Error& e) {
-    fuzz::expect_clear(Failure{e.kind(), e.what()});
-  }
+  } catch (const Error& e) { fuzz::expect_clear(Failure{e.kind(), e.what()}); }
   return 0;
 }
