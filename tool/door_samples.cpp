@@ -95,7 +95,7 @@ std::vector<std::byte> sample_onnx() {
       "\x42\x01w"  // name
       "\x4a\x08"sv;
   constexpr std::string_view type =  // tensor_type: FLOAT, [4, 2]
-      "\x0a\x0e\x08\x01\x12\x0a\x0a\x02\x08\x04\x0a\x02\x08\x02"sv;
+      "\x0a\x0c\x08\x01\x12\x08\x0a\x02\x08\x04\x0a\x02\x08\x02"sv;
   const auto field = [](char tag, std::string_view a, std::string_view b = {},
                         std::string_view c = {}) {
     std::string out{tag, static_cast<char>(a.size() + b.size() + c.size())};
