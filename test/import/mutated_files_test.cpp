@@ -17,7 +17,7 @@ namespace {
 
 constexpr int files_of_each = 300;
 // Peak of the heap while a file is read, beside what every read takes.
-constexpr int64_t most_times_the_file = 100, most_beside = 4 << 20;
+constexpr int64_t most_times_the_file = 64, most_beside = 512 << 10;
 
 const OpRegistry& ops() {
   static const OpRegistry registry = value_or_bug(core_ops());

@@ -144,7 +144,11 @@ std::vector<Part> Mutations::members(std::vector<Part> parts, const std::vector<
     case 1: std::swap(parts[k].bytes, parts[next].bytes); break;
     case 2: parts[k].bytes = other[below(other.size())].bytes; break;
     case 3: parts.push_back({"copy/" + parts[k].name, parts[k].bytes}); break;
-    case 4: parts[k].name = bytes(parts[k].name, parts[next].name); break;
+    case 4:
+      parts[k].name = bytes(parts[k].name, parts[next].name);
+      for (char& c : parts[k].name)  // zipped() takes text
+        if (c < ' ' || c > '~') c = '?';
+      break;
     case 5: parts[k].bytes = bytes(parts[k].bytes, other[below(other.size())].bytes); break;
     default: parts[k].bytes = number(parts[k].bytes);
   }
