@@ -13,11 +13,11 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
 "It takes a model, derives the joint forward-and-backward graph, decides what
- is saved and what is recomputed, compiles the rest to machine code over one
- planned arena, and runs it.
- .
- This package has the library, the headers, the CMake package, the command, the
- plug-in that compiles by clang, the pages of the manual and the examples.")
+is saved and what is recomputed, compiles the rest to machine code over one
+planned arena, and runs it.
+
+This package has the library, the headers, the CMake package, the command, the
+plug-in that compiles by clang, the pages of the manual and the examples.")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)  # and ldconfig runs after it is installed
 # Programs that include cleave are C++20; `cleave build` links with gcc and binutils.
