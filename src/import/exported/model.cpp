@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "import/clear_failure.h"
+#include "base/clear_failure.h"
 #include "import/exported/model_reader.h"
 #include "import/exported/target.h"
 

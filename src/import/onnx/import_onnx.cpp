@@ -8,8 +8,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/clear_failure.h"
 #include "base/descriptor.h"
-#include "import/clear_failure.h"
 #include "import/onnx/importer.h"
 #include "import/onnx/read_model.h"
 #include "ir/edit.h"
