@@ -5,7 +5,7 @@ CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
 .PHONY: release demo test test-target test-aarch64 bench asan fuzz fuzz-commands fuzz-misuse fuzz-passes fuzz-rewrites \
   fuzz-strides fuzz-cache fuzz-compile fuzz-partial fuzz-reduce fuzz-cuda bless fuzz-budgets peer peer-fuzz peer-partition peer-onnx peer-onnx-export peer-opinfo mutate \
-  fuzz-build python peer-backend doc \
+  fuzz-build fuzz-hostile package check-package check-wheel python peer-backend doc \
   format tidy setup clean
 release: build/release/build.ninja
 	@$(NINJA) -C build/release
@@ -207,6 +207,23 @@ mutate: build/release/build.ninja
 
 fuzz-build: build/fuzz/build.ninja
 	@$(NINJA) -C build/fuzz fuzzers
+
+# Every reader of files on any bytes, one after the other, within memory of a multiple of the file's
+# size: make fuzz-hostile MINUTES=30 READERS="zip onnx". What is found lies in build/fuzz/found.
+MINUTES ?= 30
+READERS ?=
+fuzz-hostile: fuzz-build
+	@script/fuzz_hostile build/fuzz $(MINUTES) $(READERS)
+
+# cleave_VERSION_ARCHITECTURE.deb in build/release/package; check-package installs it in a fresh
+# Debian 12 and runs README's first example there, check-wheel does so for `pip install .`.
+package: build/release/build.ninja
+	@$(NINJA) -C build/release package
+	@ls build/release/package/*.deb
+check-package: package
+	@script/check_package build/release/package/cleave_*.deb
+check-wheel:
+	@script/check_wheel
 
 doc: build/release/build.ninja
 	@$(NINJA) -C build/release write_ops write_passes write_options

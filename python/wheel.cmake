@@ -7,10 +7,11 @@ if(CLEAVE_BUILD)
   install(FILES ${real} DESTINATION cleave RENAME libcleave.so.0)
   install(FILES ${cleave_build}/lib/libcleave_clang.so DESTINATION cleave OPTIONAL)
 else()
-  install(FILES $<TARGET_FILE:cleave> DESTINATION cleave RENAME libcleave.so.0)
+  set_target_properties(cleave PROPERTIES VERSION 0)  # a wheel holds no links: one file, libcleave.so.0
+  install(TARGETS cleave LIBRARY DESTINATION cleave NAMELINK_SKIP)
   if(TARGET cleave_clang)
     add_dependencies(cleave_python cleave_clang)
-    install(FILES $<TARGET_FILE:cleave_clang> DESTINATION cleave)
+    install(TARGETS cleave_clang LIBRARY DESTINATION cleave)
   endif()
 endif()
 nanobind_add_stub(cleave_stub MODULE _core OUTPUT _core.pyi PYTHON_PATH $<TARGET_FILE_DIR:cleave_python>

@@ -1,4 +1,5 @@
-# test/fuzz/X.cpp is the libFuzzer program fuzz_X, built with -DCLEAVE_FUZZ=ON by clang.
+# test/fuzz/X_fuzz.cpp is the libFuzzer program fuzz_X, built with -DCLEAVE_FUZZ=ON by clang; script/
+# fuzz_hostile runs them. What they begin with is in test/fuzz/X, words of the format in X.dict.
 add_custom_target(fuzzers)
 if(CLEAVE_FUZZ)
   file(GLOB fuzz_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/*.cpp)
@@ -8,6 +9,12 @@ if(CLEAVE_FUZZ)
     add_executable(fuzz_${name} EXCLUDE_FROM_ALL ${source})
     if(name STREQUAL "clv")
       target_sources(fuzz_${name} PRIVATE sample/run_program.cpp)
+    endif()
+    # Readers of the command.
+    if(name STREQUAL "remat")
+      target_sources(fuzz_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tool/remat_graph.cpp)
+    elseif(name STREQUAL "buffers")
+      target_sources(fuzz_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tool/buffer_table.cpp)
     endif()
     target_include_directories(fuzz_${name} PRIVATE ${PROJECT_SOURCE_DIR})
     target_link_libraries(fuzz_${name} PRIVATE cleave_internal)

@@ -17,6 +17,7 @@
 #include "cleave/compiler.h"
 #include "cleave/generator.h"
 #include "runtime/compiler.h"
+#include "tool/door_checks.h"
 #include "tool/grouped.h"
 
 namespace cleave::tool {
@@ -62,7 +63,8 @@ DoctorCheck compiler(CompilerChoice choice, const char* name, const char* cure) 
 DoctorCheck linker() {
   const Status s = ahead::check_link_tools();
   if (s.ok()) return {"ahead of time", true, "`cleave build` finds what it links with"};
-  return {"ahead of time", false, s.failure().message, "needed by `cleave build` alone"};
+  return {"ahead of time", false, s.failure().message,
+          "needed by `cleave build` alone: apt-get install g++ binutils"};
 }
 
 // Generated kernels, products and a convolution, each call against the oracle.
@@ -152,17 +154,27 @@ DoctorCheck cache(const Result<std::string>& folder) {
 DoctorCheck remote_cache() {
   const auto http = cache::Http::open();
   if (http.ok()) return {"remote cache", true, "libcurl is there"};
-  return {"remote cache", true, http.failure().message, "needed for a cache behind HTTP alone"};
+  return {"remote cache", true, http.failure().message,
+          "needed for a cache behind HTTP alone: apt-get install libcurl4"};
 }
 
 // What programs for GPUs need. Without a GPU nothing of it is missed.
+const char* gpu_cure(std::string_view library) {
+  if (library == "nvrtc") return "pip install nvidia-cuda-nvrtc";
+  if (library == "cublaslt") return "pip install nvidia-cublas";
+  if (library == "cudnn") return "pip install nvidia-cudnn-cu13";
+  return "NVIDIA's driver, 570 or newer (doc/gpu.md)";
+}
+
 std::vector<DoctorCheck> gpu() {
   const std::vector<cuda::LibraryState> states = cuda::library_states();
   const bool has_gpu = states[0].is_there;
   std::vector<DoctorCheck> out;
   for (const cuda::LibraryState& s : states)
     out.push_back({s.name, s.is_there || !has_gpu, s.found,
-                   s.is_there ? "" : "needed for programs on GPUs (--target cuda) alone"});
+                   s.is_there ? ""
+                              : fmt::format("needed for programs on GPUs (--target cuda) alone: {}",
+                                            gpu_cure(s.name))});
   return out;
 }
 
@@ -182,16 +194,19 @@ std::vector<DoctorCheck> doctor_checks(const Result<std::string>& cache_folder) 
       processor(),
       threads(),
       memory(),
-      compiler(CompilerChoice::clang, "clang",
-               "kernels are compiled by cc, in ten times the time, or interpreted: keep "
-               "libcleave_clang.so beside libcleave.so, and install libclang-cpp19 and libllvm19"),
-      compiler(CompilerChoice::cc, "cc",
-               "needed where clang isn't, and by `cleave build`: install gcc, and let /tmp be "
-               "writable and mounted without noexec"),
+      compiler(
+          CompilerChoice::clang, "clang",
+          "kernels are compiled by cc, in ten times the time, or interpreted: keep "
+          "libcleave_clang.so beside libcleave.so, and apt-get install libclang-cpp19 libllvm19"),
+      compiler(
+          CompilerChoice::cc, "cc",
+          "needed where clang isn't, and by `cleave build`: apt-get install gcc libc6-dev, and let "
+          "/tmp be writable and mounted without noexec"),
       kernels(),
       cache(cache_folder),
       remote_cache(),
       linker()};
+  std::ranges::move(door_checks(), std::back_inserter(out));
   std::ranges::move(gpu(), std::back_inserter(out));
   return out;
 }

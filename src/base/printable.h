@@ -20,4 +20,10 @@ inline std::string printable(std::string_view name) {
   return text + (name.size() > 100 ? "...\"" : "\"");
 }
 
+// The same without the quotes.
+inline std::string unquoted_printable(std::string_view name) {
+  const std::string text = printable(name);
+  return text.substr(1, text.size() - 2);
+}
+
 }  // namespace cleave

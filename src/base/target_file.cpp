@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "base/clear_failure.h"
 #include "base/target.h"
 #include "base/write_file.h"
 
@@ -120,9 +121,7 @@ Status read_rate_of(std::string_view item, Target& into) {
   return read_field(name, item.substr(std::min(colon + 1, item.size())), into);
 }
 
-}  // namespace
-
-Result<Target> parse_target_file(std::string_view text) {
+Result<Target> parse_lines(std::string_view text) {
   if (next_line(text) != version)
     return user_error("line 1: expected `{}`; `cleave tune --out FILE` writes such files", version);
   Target out = Target::here();
@@ -146,6 +145,29 @@ Result<Target> parse_target_file(std::string_view text) {
   return out;
 }
 
+Result<Target> parse_items(std::string_view word) {
+  const std::vector<std::string_view> items = split(word, ',');
+  CLEAVE_TRY(Target out, parse_target(items[0]));
+  for (size_t k = 1; k < items.size(); ++k)
+    if (Status read = read_rate_of(items[k], out); !read.ok())
+      return std::move(read).failure().within(fmt::format("target {}", word.substr(0, 60)));
+  return out;
+}
+
+Result<Target> in_clear_words(Result<Target> read) {
+  if (!read.ok()) return clear_failure(std::move(read).failure());
+  return read;
+}
+
+}  // namespace
+
+Result<Target> parse_target_file(std::string_view text) {
+  return in_clear_words(parse_lines(text));
+}
+Result<Target> parse_target_word(std::string_view word) {
+  return in_clear_words(parse_items(word));
+}
+
 std::string print_target_file(const Target& target) {
   std::string out = fmt::format("{}\nset {}\n", version, target.text());
   for (const Field& f : fields)
@@ -161,15 +183,6 @@ std::string target_word(const Target& target) {
   for (const Field& f : fields)
     if (target.rates.*f.rate != common_rates(target).*f.rate)
       out += fmt::format(",{}:{}", f.name, target.rates.*f.rate);
-  return out;
-}
-
-Result<Target> parse_target_word(std::string_view word) {
-  const std::vector<std::string_view> items = split(word, ',');
-  CLEAVE_TRY(Target out, parse_target(items[0]));
-  for (size_t k = 1; k < items.size(); ++k)
-    if (Status read = read_rate_of(items[k], out); !read.ok())
-      return std::move(read).failure().within(fmt::format("target {}", word.substr(0, 60)));
   return out;
 }
 

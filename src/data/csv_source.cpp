@@ -7,6 +7,7 @@
 #include "base/edit_distance.h"
 #include "cleave/data.h"
 #include "data/input_file.h"
+#include "base/printable.h"
 
 namespace cleave::data {
 namespace {
@@ -88,8 +89,7 @@ class Table {
       for (const std::string& name : c.names) {
         const auto at = std::ranges::find(names_, name);
         if (at == names_.end())
-          return user_error("{}: there is no column {}; columns are {}", path_, name,
-                            fmt::join(names_, ", "));
+          return user_error("{}: there is no column {}; columns are {}", path_, name, columns());
         at_.back().push_back(static_cast<size_t>(at - names_.begin()));
       }
     }
@@ -113,11 +113,21 @@ class Table {
     double value = 0;
     const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
     if (error != std::errc() || end != field.data() + field.size())
-      return user_error("column {}: '{}' is no number", names_[column], field);
+      return user_error("column {}: '{}' is no number", unquoted_printable(names_[column]),
+                        unquoted_printable(field));
     if (!is_floating(dtype) && value != std::trunc(value))
-      return user_error("column {}: {} is no integer, expected {}", names_[column], field,
+      return user_error("column {}: {} is no integer, expected {}",
+                        unquoted_printable(names_[column]), unquoted_printable(field),
                         name_of(dtype));
     return value;
+  }
+
+  std::string columns() const {
+    constexpr size_t most = 20;
+    std::string out;
+    for (size_t k = 0; k < std::min(most, names_.size()); ++k)
+      out += (k > 0 ? ", " : "") + unquoted_printable(names_[k]);
+    return names_.size() > most ? fmt::format("{} and {} more", out, names_.size() - most) : out;
   }
 
   HostTensor tensor(size_t t) const {

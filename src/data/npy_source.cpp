@@ -12,6 +12,7 @@
 
 #include "cleave/data.h"
 #include "data/input_file.h"
+#include "base/printable.h"
 
 namespace cleave::data {
 namespace {
@@ -82,7 +83,7 @@ Result<NpyFile> open_npy(const std::string& path) {
   const auto shape = shape_text ? shape_of(*shape_text) : std::nullopt;
   if (!descr || !order || !shape)
     return user_error("{}: format: its header lacks descr, fortran_order or shape: {}", path,
-                      header);
+                      unquoted_printable(header));
   if (!order->starts_with("False"))
     return user_error("{}: fortran_order: it is column-major; save numpy.ascontiguousarray(x)",
                       path);
@@ -90,18 +91,20 @@ Result<NpyFile> open_npy(const std::string& path) {
   for (const auto& [text, dtype] : descriptions) {
     if (descr->substr(1, text.size()) != text) continue;
     TensorType row{dtype, {shape->begin() + 1, shape->end()}};
+    // A dim of 0 hides no other one, as rows are counted by themselves.
     __extension__ unsigned __int128 bytes = static_cast<uint64_t>(size_of(dtype));
     for (const int64_t d : *shape) {
-      bytes *= static_cast<uint64_t>(d);
+      bytes *= static_cast<uint64_t>(std::max<int64_t>(d, 1));
       if (bytes > uint64_t{1} << 60) return user_error("{}: shape: it is beyond 2^60 bytes", path);
     }
+    if (std::ranges::find(*shape, 0) != shape->end()) bytes = 0;
     if (static_cast<int64_t>(bytes) != file.size() - head - length)
       return user_error("{}: shape: it says {} bytes of data, the file has {}", path,
                         static_cast<int64_t>(bytes), file.size() - head - length);
     return NpyFile{std::move(file), std::move(row), (*shape)[0], head + length};
   }
   return unsupported("{}: descr: {}, expected one of <f8 <f4 <f2 <i8 <i4 <i2 |i1 |u1 |b1", path,
-                     descr->substr(0, descr->find(',')));
+                     unquoted_printable(descr->substr(0, descr->find(','))));
 }
 
 class NpyRows final : public Source {

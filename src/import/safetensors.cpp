@@ -13,7 +13,7 @@
 #include <numeric>
 #include <system_error>
 
-#include "import/printable.h"
+#include "base/printable.h"
 #include "import/safetensors_dtype.h"
 
 namespace cleave {

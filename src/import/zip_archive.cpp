@@ -9,7 +9,7 @@
 #include <cstring>
 #include <system_error>
 
-#include "import/printable.h"
+#include "base/printable.h"
 
 namespace cleave {
 namespace {
@@ -17,6 +17,15 @@ namespace {
 constexpr size_t longest_name = 4096;
 constexpr uint64_t most_deflated = 1032;  // what deflate can pack into one byte
 constexpr uint64_t most_unpacked = 64;    // times the file
+
+// Owns the text that zip_error_strerror makes.
+struct ZipError {
+  explicit ZipError(int code = 0) { zip_error_init_with_code(&error, code); }
+  ZipError(const ZipError&) = delete;
+  ZipError& operator=(const ZipError&) = delete;
+  ~ZipError() { zip_error_fini(&error); }
+  zip_error_t error;
+};
 
 Failure zip_failure(std::string_view rule, zip_error_t* error) {
   return user_error("{}: {}", rule, zip_error_strerror(error));
@@ -105,9 +114,8 @@ Result<ZipArchive> ZipArchive::open(const std::string& path) {
   archive.path_ = path;
   int code = 0;
   archive.zip_.reset(zip_open(path.c_str(), ZIP_RDONLY | ZIP_CHECKCONS, &code));
-  zip_error_t error;
-  zip_error_init_with_code(&error, code);
-  if (!archive.zip_) return zip_failure("format", &error).within(path);
+  ZipError e(code);
+  if (!archive.zip_) return zip_failure("format", &e.error).within(path);
   if (Status s = archive.list_entries(static_cast<uint64_t>(status.st_size), Packing::any); !s.ok())
     return std::move(s).failure().within(path);
   return archive;
@@ -120,10 +128,9 @@ Result<ZipArchive> ZipArchive::from_bytes(std::vector<std::byte> bytes, const st
   ZipArchive archive;
   archive.path_ = name;
   archive.memory_ = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
-  zip_error_t error;
-  zip_error_init(&error);
-  archive.zip_.reset(open_memory(*archive.memory_, &error));
-  if (!archive.zip_) return zip_failure("format", &error).within(name);
+  ZipError e;
+  archive.zip_.reset(open_memory(*archive.memory_, &e.error));
+  if (!archive.zip_) return zip_failure("format", &e.error).within(name);
   if (Status s = archive.list_entries(archive.memory_->size(), packing); !s.ok())
     return std::move(s).failure().within(name);
   return archive;

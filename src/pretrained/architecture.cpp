@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "import/printable.h"
+#include "base/printable.h"
 
 namespace cleave::pretrained {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "import/exported/json.h"
-#include "import/printable.h"
+#include "base/printable.h"
 #include "pretrained/config_file.h"
 
 namespace cleave::pretrained {

@@ -12,7 +12,7 @@
 
 #include "base/descriptor.h"
 #include "import/exported/json.h"
-#include "import/printable.h"
+#include "base/printable.h"
 
 namespace cleave::pretrained {
 namespace {

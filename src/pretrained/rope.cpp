@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "import/printable.h"
+#include "base/printable.h"
 
 namespace cleave::pretrained {
 namespace {

@@ -1,18 +1,37 @@
 #include "runtime/library_folders.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include "version.h"
 
 namespace cleave::runtime {
 
-std::vector<std::filesystem::path> library_folders() {
+namespace {
+
+// A program's own name may be a word that was found in PATH, which names something else here, or
+// nothing; so the system is asked.
+std::filesystem::path own_file() {
   Dl_info info{};
-  if (dladdr(reinterpret_cast<void*>(&library_folders), &info) == 0 || info.dli_fname == nullptr)
-    return {};
+  link_map* map = nullptr;
   std::error_code error;
-  const std::filesystem::path file = std::filesystem::canonical(info.dli_fname, error);
+  if (dladdr1(reinterpret_cast<void*>(&library_folders), &info, reinterpret_cast<void**>(&map),
+              RTLD_DL_LINKMAP) == 0 ||
+      map == nullptr || map->l_name == nullptr)
+    return {};
+  const bool is_program = map->l_name[0] == 0;
+  const std::filesystem::path file =
+      is_program ? std::filesystem::read_symlink("/proc/self/exe", error) : map->l_name;
   if (error) return {};
+  const std::filesystem::path real = std::filesystem::canonical(file, error);
+  return error ? std::filesystem::path() : real;
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> library_folders() {
+  const std::filesystem::path file = own_file();
+  if (file.empty()) return {};
   const std::filesystem::path folder = file.parent_path();
   return {folder, folder.parent_path() / "lib", folder.parent_path() / CLEAVE_LIBDIR};
 }

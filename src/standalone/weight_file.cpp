@@ -19,6 +19,30 @@ constexpr uint64_t most_header_bytes = 100'000'000;
 constexpr std::array<std::string_view, dtype_count> dtype_names = {
     "F64", "F32", "BF16", "F16", "I64", "I32", "I16", "I8", "U8", "BOOL", "C64"};
 
+// The bytes that follow the first one of a character; -1: it begins none.
+int bytes_that_follow(unsigned char first) {
+  if (first < 0x80) return 0;
+  if (first >= 0xc2 && first < 0xe0) return 1;
+  if (first >= 0xe0 && first < 0xf0) return 2;
+  return first >= 0xf0 && first < 0xf5 ? 3 : -1;
+}
+
+// Without longer forms than needed, halves of characters, and numbers beyond the last one.
+bool is_utf8(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[at + k]); };
+    const int more = bytes_that_follow(byte(0));
+    if (more < 0 || text.size() - at <= static_cast<size_t>(more)) return false;
+    for (int k = 1; k <= more; ++k)
+      if ((byte(static_cast<size_t>(k)) & 0xc0) != 0x80) return false;
+    if ((byte(0) == 0xe0 && byte(1) < 0xa0) || (byte(0) == 0xed && byte(1) >= 0xa0) ||
+        (byte(0) == 0xf0 && byte(1) < 0x90) || (byte(0) == 0xf4 && byte(1) >= 0x90))
+      return false;
+    at += static_cast<size_t>(more) + 1;
+  }
+  return true;
+}
+
 // The header's text, read from its beginning. What isn't of a header's form fails it, and from
 // there on all is empty.
 class HeaderText {
@@ -240,6 +264,8 @@ Result<WeightFile> WeightFile::open(const std::string& path) {
     else
       ranges.emplace_back(e.offsets[0], e.offsets[1]);
   });
+  if (!is_utf8({reinterpret_cast<const char*>(header.data()), header.size()}))
+    return user_error("{}: its header isn't UTF-8", path);
   if (!text.at_end()) return user_error("{}: its header isn't that of a .safetensors file", path);
   CLEAVE_CHECK(std::move(wrong));
   std::ranges::sort(ranges);

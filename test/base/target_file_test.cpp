@@ -66,6 +66,15 @@ TEST(TargetFile, errors_name_the_line) {
             std::string::npos);
 }
 
+TEST(TargetFile, errors_are_fit_for_a_terminal) {
+  for (const auto& read :
+       {parse_target_file("cleave-target 1\nset x\x1b[2J\n"), parse_target_word("x\x1b[2J")}) {
+    ASSERT_FALSE(read.ok());
+    EXPECT_NE(read.failure().message.find("target x\\x1b[2J: expected native"), std::string::npos)
+        << read.failure().message;
+  }
+}
+
 TEST(TargetFile, a_name_or_a_path) {
   EXPECT_EQ(value_or_throw(target_of("x86-64-v2")).text(), "x86-64-v2");
   const std::string path =

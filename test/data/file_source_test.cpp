@@ -105,6 +105,11 @@ TEST_F(Files, npy_files_that_are_wrong) {
   EXPECT_EQ(refused(npy_bytes(head("<f4", "()"), data)), "shape: it has no rows: ()");
   EXPECT_EQ(refused(npy_bytes(head("<f4", "(1152921504606846976, 1152921504606846976)"), data)),
             "shape: it is beyond 2^60 bytes");
+  EXPECT_EQ(refused(npy_bytes(head("<f4", "(0, 1152921504606846976, 1152921504606846976)"), "")),
+            "shape: it is beyond 2^60 bytes");
+  EXPECT_EQ(refused(npy_bytes("{\n\x01" + std::string(5000, 'x') + "}", data)),
+            "format: its header lacks descr, fortran_order or shape: {\\x0a\\x01" +
+                std::string(97, 'x') + "...");
   // Any bytes at all: an error, never a crash.
   std::mt19937 random(1);
   const std::string good = npy_bytes(head("<f4", "(2,)"), data);
@@ -146,6 +151,8 @@ TEST_F(Files, tables_that_are_wrong) {
   EXPECT_EQ(refused("a\n1.5\n", {{{"a"}, DType::i32}}),
             "line 2: column a: 1.5 is no integer, expected i32");
   EXPECT_EQ(refused("a\n\"1\n"), "line 2: a quote isn't closed");
+  EXPECT_EQ(refused("a\n\x1b[2J" + std::string(5000, '1') + "\n"),
+            "line 2: column a: '\\x1b[2J" + std::string(96, '1') + "...' is no number");
 }
 
 TEST_F(Files, windows_of_tokens) {

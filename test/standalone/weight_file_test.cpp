@@ -38,6 +38,19 @@ class WeightFileTest : public testing::Test {
   const std::string folder_ = made_->path();
 };
 
+TEST_F(WeightFileTest, HeadersAreUtf8) {
+  const auto named = [&](const std::string& name) {
+    return refusal("{\"" + name + R"(":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", 1);
+  };
+  for (const char* name :
+       {"\xc3\xa9", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"})
+    EXPECT_EQ(named(name), "nothing") << name;
+  for (const char* name :
+       {"\xc3", "\x80", "\xc0\xaf", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf",
+        "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xe2\x82", "\xff"})
+    EXPECT_EQ(named(name), "its header isn't UTF-8") << name;
+}
+
 TEST_F(WeightFileTest, tensors_by_name) {
   const auto file = open(R"( {"__metadata__":{"a":"b\"\n"}, )"
                          R"("x\u00e4\/":{"dtype":"I16","shape":[2,1],"data_offsets":[4,8]},)"

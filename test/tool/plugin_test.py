@@ -39,6 +39,21 @@ class Plugin(Case):
         r = self.run_mlp(self.alone(PLUGIN), "--compiler", "clang")
         self.assertEqual(r.returncode, 0, r.stderr)
 
+    def test_of_the_command_that_path_names(self):
+        """Its own folder counts, not one of its name in the current one."""
+        command, g = self.alone(PLUGIN), self.file("g.clv", MLP)
+        def run(folder):
+            env = {**os.environ, "PATH": os.path.dirname(command) + ":" + os.environ["PATH"]}
+            return subprocess.run(["cleave", "run", g, "--random", "--compiler", "clang"], cwd=folder, env=env, capture_output=True, text=True, timeout=120)
+        r = run("/")
+        self.assertEqual(r.returncode, 0, r.stderr)
+        folder = self.path("folder")
+        os.mkdir(folder)
+        for name in ("cleave", "libcleave_clang.so"):
+            with open(os.path.join(folder, name), "w") as f: f.write("not an object")
+        r = run(folder)
+        self.assertEqual(r.returncode, 0, r.stderr)
+
     def test_missing(self):
         command = self.alone()
         r = self.run_mlp(command, "--compiler", "clang")

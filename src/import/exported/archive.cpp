@@ -2,7 +2,7 @@
 
 #include "import/exported/read_program.h"
 #include "import/exported/tensor_table.h"
-#include "import/printable.h"
+#include "base/printable.h"
 
 namespace cleave::exported {
 namespace {

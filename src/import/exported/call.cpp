@@ -1,6 +1,6 @@
 #include "import/exported/call.h"
 
-#include "import/printable.h"
+#include "base/printable.h"
 
 namespace cleave::exported {
 

@@ -7,7 +7,7 @@
 #include "import/exported/rules.h"
 #include "import/exported/types.h"
 #include "import/exported/views.h"
-#include "import/printable.h"
+#include "base/printable.h"
 
 namespace cleave::exported {
 

@@ -1,7 +1,7 @@
 // Higher-order operators: regions that are inlined, branches and loops that become subgraphs.
 #include "import/exported/graph_reader.h"
 #include "import/exported/plain_name.h"
-#include "import/printable.h"
+#include "base/printable.h"
 
 namespace cleave::exported {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "import/printable.h"
+#include "base/printable.h"
 
 namespace cleave::exported {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "import/exported/expression.h"
 #include "import/exported/plain_name.h"
-#include "import/printable.h"
+#include "base/printable.h"
 
 namespace cleave::exported {
 

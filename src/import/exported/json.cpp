@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "import/printable.h"
+#include "base/printable.h"
 
 namespace cleave::exported {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/clear_failure.h"
 #include "import/exported/model_reader.h"
 #include "import/exported/target.h"
 
@@ -44,11 +45,13 @@ Result<ImportedModel> read_widest(const ZipArchive& zip, const ArchivedModel& mo
 
 Result<ImportedModel> import_exported(const ZipArchive& zip, const OpRegistry& ops,
                                       const ImportOptions& options, UncoveredCalls* uncovered) {
-  CLEAVE_TRY(const exported::ArchivedModel model, exported::read_model(zip));
-  if (Status s = exported::check_covered(model.program, ops, uncovered); !s.ok())
-    return std::move(s).failure().within(zip.path());
-  Result<ImportedModel> read = exported::read_widest(zip, model, ops, options);
-  if (!read.ok()) return std::move(read).failure().within(zip.path());
+  const Result<exported::ArchivedModel> model = exported::read_model(zip);
+  if (!model.ok()) return clear_failure(model.failure());
+  const auto within = [&](Failure f) { return clear_failure(std::move(f).within(zip.path())); };
+  if (Status s = exported::check_covered(model->program, ops, uncovered); !s.ok())
+    return within(std::move(s).failure());
+  Result<ImportedModel> read = exported::read_widest(zip, *model, ops, options);
+  if (!read.ok()) return within(std::move(read).failure());
   return read;
 }
 

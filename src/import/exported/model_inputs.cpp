@@ -6,7 +6,7 @@
 #include "import/exported/plain_name.h"
 #include "import/exported/types.h"
 #include "import/exported/weights.h"
-#include "import/printable.h"
+#include "base/printable.h"
 
 namespace cleave::exported {
 

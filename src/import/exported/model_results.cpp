@@ -4,7 +4,7 @@
 #include "import/exported/plain_name.h"
 #include "import/exported/tree.h"
 #include "import/exported/weights.h"
-#include "import/printable.h"
+#include "base/printable.h"
 #include "ir/text.h"
 
 namespace cleave::exported {

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "import/exported/read_program.h"
-#include "import/printable.h"
+#include "base/printable.h"
 
 namespace cleave::exported {
 namespace {

@@ -1,7 +1,7 @@
 // Graphs of nodes, as the schema has them.
 #include "import/exported/read_program.h"
 #include "import/exported/source_line.h"
-#include "import/printable.h"
+#include "base/printable.h"
 
 namespace cleave::exported {
 namespace {

@@ -1,7 +1,7 @@
 // The program around the graph: version, signature, ranges, trees; and the lists of weights.
 #include "import/exported/read_program.h"
 
-#include "import/printable.h"
+#include "base/printable.h"
 
 namespace cleave::exported {
 namespace {

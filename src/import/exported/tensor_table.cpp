@@ -5,7 +5,7 @@
 #include <deque>
 #include <map>
 
-#include "import/printable.h"
+#include "base/printable.h"
 
 namespace cleave::exported {
 namespace {

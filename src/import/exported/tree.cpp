@@ -1,7 +1,7 @@
 #include "import/exported/tree.h"
 
 #include "import/exported/json.h"
-#include "import/printable.h"
+#include "base/printable.h"
 
 namespace cleave::exported {
 namespace {

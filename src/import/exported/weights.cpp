@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "import/exported/types.h"
-#include "import/printable.h"
+#include "base/printable.h"
 
 namespace cleave::exported {
 namespace {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/clear_failure.h"
 #include "base/descriptor.h"
 #include "import/onnx/importer.h"
 #include "import/onnx/read_model.h"
@@ -76,7 +77,7 @@ Failure all_of(const Refusals& refusals) {
 
 Result<ImportedModel> import_onnx(const ModelBytes& file, const OpRegistry& ops,
                                   const OnnxOptions& options, ImportReport* report) {
-  const auto within = [&](Failure f) { return std::move(f).within(file.name); };
+  const auto within = [&](Failure f) { return clear_failure(std::move(f).within(file.name)); };
   Result<ModelProto> model = read_model(file.bytes);
   if (!model.ok()) return within(std::move(model).failure());
   if (Status s = check_versions(*model); !s.ok()) return within(std::move(s).failure());
