@@ -4,8 +4,9 @@
     f = cleave.load("model.pt2")                         # or .onnx, or .clv
     y = f(x)                                             # NumPy, PyTorch, anything with __dlpack__
     cleave.export(model, (x,), "model.clv")              # a PyTorch module as a graph
+    step = cleave.Step(model, optimizer, (x, y))         # a whole training step as one program
 
-PyTorch is needed by torch.compile and export alone.
+PyTorch is needed by torch.compile, export and Step alone.
 """
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from cleave._core import Bug, Error, Graph, Program, Tensor, Unsupported, UserEr
 from cleave.coverage import Coverage, coverage
 from cleave.load import Model, load
 
-__all__ = ["Bug", "Coverage", "Error", "Graph", "Model", "Program", "Tensor", "Unsupported", "UserError",
+__all__ = ["Bug", "Coverage", "Error", "Graph", "Model", "Program", "Step", "Tensor", "Unsupported", "UserError",
            "__version__", "coverage", "export", "load", "partition"]
 
 
@@ -30,3 +31,11 @@ def export(model: Any, args: tuple, path: Any = None, *, grads: bool = True, dyn
     from cleave.fx.export import export as export_module
 
     return export_module(model, args, path, grads=grads, dynamic_shapes=dynamic_shapes)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Step":
+        from cleave.step import Step
+
+        return Step
+    raise AttributeError(f"module 'cleave' has no attribute {name!r}")

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include "cleave/device_tensor.h"
+#include "cleave/report.h"
 
 namespace cleave::python {
 
@@ -14,6 +15,7 @@ void bind_graph(nb::module_& m);
 void bind_program(nb::module_& m);
 void bind_partition(nb::module_& m);
 void bind_model(nb::module_& m);
+void bind_step(nb::module_& m);
 
 // A tensor of Python as one of cleave's in the same memory: anything with __dlpack__ (NumPy,
 // PyTorch, JAX, cleave.Tensor), and bool, int and float as tensors of 0 dims (bool, i64, f64).
@@ -21,6 +23,9 @@ void bind_model(nb::module_& m);
 // for other objects; those of from_dlpack.
 enum class Kept : uint8_t { by_caller, here };
 DeviceTensor tensor_of(nb::handle object, Kept kept);
+
+// compile_ms, kernels, planned_peak_bytes, ...
+nb::dict report_dict(const Report& report);
 
 // A Tensor of Python.
 nb::object to_python(HostTensor&& tensor);

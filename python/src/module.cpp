@@ -12,4 +12,5 @@ NB_MODULE(_core, m) {
   cleave::python::bind_program(m);
   cleave::python::bind_partition(m);
   cleave::python::bind_model(m);
+  cleave::python::bind_step(m);
 }

@@ -42,26 +42,6 @@ void prepare(GraphProgram& program, nb::sequence inputs, const GraphProgram::Siz
   program.prepare(std::vector<InputRef>(tensors.begin(), tensors.end()), sizes);
 }
 
-nb::dict report(const GraphProgram& program) {
-  const Report r = program.report();
-  nb::dict out;
-  out["compile_ms"] = r.compile_ms;
-  out["cache"] = r.cache;
-  out["nodes"] = r.nodes;
-  out["kernels"] = r.kernels;
-  out["distinct_kernels"] = r.distinct_kernels;
-  out["planned_peak_bytes"] = r.planned_peak_bytes;
-  out["arena_bytes"] = r.arena_bytes;
-  out["moved_bytes"] = r.moved_bytes;
-  out["stride_copies"] = r.count("stride_copies");
-  nb::list warnings, stages;
-  for (const Warning& w : r.warnings) warnings.append(nb::make_tuple(w.code, w.text));
-  for (const CompileStage& s : r.stages) stages.append(nb::make_tuple(s.name, s.ms, s.nodes));
-  out["warnings"] = warnings;
-  out["stages"] = stages;
-  return out;
-}
-
 }  // namespace
 
 void bind_program(nb::module_& m) {
@@ -84,7 +64,9 @@ void bind_program(nb::module_& m) {
       .def_prop_ro("recompiled_sizes", &GraphProgram::recompiled_sizes,
                    "Sizes that a compiler ran for, the first two aside.")
       .def_prop_ro("graph", &GraphProgram::graph)
-      .def("report", &report, "Of what ran last: compile_ms, kernels, planned_peak_bytes, ...");
+      .def(
+          "report", [](const GraphProgram& p) { return report_dict(p.report()); },
+          "Of what ran last: compile_ms, kernels, planned_peak_bytes, ...");
   m.def(
       "check_options", [](const std::string& text) { CompileOptions::parse(text); },
       nb::arg("text"), "Raises UserError for a text that is none of CompileOptions.");

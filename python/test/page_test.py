@@ -21,7 +21,7 @@ class Model(torch.nn.Module):
 def test_the_pages_python(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     model = Model()
     names = {"torch": torch, "cleave": cleave, "model": model, "x": torch.randn(3, 4), "y": torch.randn(3, 2)}
     for block in blocks:

@@ -28,12 +28,12 @@ class BackendOptions:
         if partition not in MODES:
             raise _core.UserError(f"the option partition is {partition}, expected one of {', '.join(MODES)}")
         budget = str(rest.pop("memory_budget", ""))
-        text = " ".join(f"{name}={_value_text(value)}" for name, value in rest.items())
+        text = " ".join(f"{name}={value_text(value)}" for name, value in rest.items())
         _core.check_options(text)
         return BackendOptions(partition, budget, text)
 
 
-def _value_text(value):
+def value_text(value):
     if isinstance(value, bool):
         return "true" if value else "false"
     text = str(value)

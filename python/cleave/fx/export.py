@@ -9,6 +9,7 @@ from cleave.fx.calls import NAME, is_call, name_of, statement_text
 from cleave.fx.covered import reason_outside
 from cleave.fx.decompositions import decompositions_of_export
 from cleave.fx.graph_text import GraphText
+from cleave.fx.random import draw_state, draw_with_state
 from cleave.fx.types import type_text
 
 ROLES = {InputKind.PARAMETER: "param", InputKind.BUFFER: "buffer", InputKind.CONSTANT_TENSOR: "const",
@@ -29,9 +30,7 @@ class Function(torch.nn.Module):
 def export(model, args, path=None, *, grads=True, dynamic_shapes=None):
     """See cleave.export. dynamic_shapes: as of torch.export.export; such sizes become symints."""
     module = model if isinstance(model, torch.nn.Module) else Function(model)
-    exported = torch.export.export(module, tuple(args), dynamic_shapes=dynamic_shapes)
-    program = exported.run_decompositions(decompositions_of_export())
-    text, weights = _graph_text(program, args, grads)
+    text, weights = exported_text(module, args, grads=grads, dynamic_shapes=dynamic_shapes)
     graph = _core.Graph(text)
     if path is not None:
         path = Path(path)
@@ -41,13 +40,25 @@ def export(model, args, path=None, *, grads=True, dynamic_shapes=None):
     return graph
 
 
-def _graph_text(program, args, grads):
+def exported_text(module, args, *, grads=True, dynamic_shapes=None, within=""):
+    """The text and {name: tensor} of its params, buffers and consts; `within` is taken off the names' beginnings."""
+    exported = torch.export.export(module, tuple(args), dynamic_shapes=dynamic_shapes)
+    program = exported.run_decompositions(decompositions_of_export())
+    return _graph_text(program, args, grads, within)
+
+
+def _graph_text(program, args, grads, within):
+    draw_with_state(program.graph_module)
     text, weights = GraphText("main"), {}
     nodes = list(program.graph.nodes)
-    state = {**program.state_dict, **program.constants}
+    values = {**program.state_dict, **program.constants}
     for n in nodes:
         for v in n.meta["val"] if isinstance(n.meta.get("val"), (list, tuple)) else [n.meta.get("val")]:
             text.add_symbols(v)
+    states = {spec.target.removeprefix(within) for spec in program.graph_signature.input_specs if spec.kind in ROLES and spec.target}
+    for n in nodes:
+        if n.op == "call_function" and n.name in states:  # a parameter `add`
+            n._rename(f"{n.name}_value")
     given = iter(torch.utils._pytree.tree_leaves(tuple(args)))
     for spec, n in zip(program.graph_signature.input_specs, (n for n in nodes if n.op == "placeholder")):
         user_input = next(given) if spec.kind is InputKind.USER_INPUT else None
@@ -57,13 +68,20 @@ def _graph_text(program, args, grads):
         if role is None:
             raise _core.Unsupported(f"export: an input of kind {spec.kind.name}")
         if role != "input":
-            n.meta[NAME] = spec.target
-            weights[spec.target] = state[spec.target]
-        of = weights.get(spec.target, user_input)
+            n.meta[NAME] = spec.target.removeprefix(within)
+            weights[n.meta[NAME]] = values[spec.target]
+        of = user_input if role == "input" else values[spec.target]
         wants = grads and of.is_floating_point() and of.requires_grad and role in ("param", "input")
         text.add_placeholder(name_of(n), type_text(n.meta["val"]), role, wants)
     _add_calls(text, nodes)
-    _add_results(text, program.graph_signature, next(n for n in nodes if n.op == "output").args[0])
+    state = next((n for n in nodes if n.target is draw_state), None)
+    if state is not None:
+        text.add_placeholder(name_of(state), "i64[2]", "rng_state", False)
+        text.add_statement(f"%{name_of(state)}.next = rng_next(%{name_of(state)})")
+    outputs = next(n for n in nodes if n.op == "output").args[0]
+    _add_results(text, program.graph_signature, outputs, within)
+    if state is not None:
+        text.add_update(f"{name_of(state)}.next", name_of(state))
     return text.text(), weights
 
 
@@ -82,7 +100,7 @@ def _add_calls(text, nodes):
         raise _core.Unsupported(f"export: {len(outside)} operators aren't covered: {listed}")
 
 
-def _add_results(text, signature, outputs):
+def _add_results(text, signature, outputs, within):
     updates = {OutputKind.USER_INPUT_MUTATION, OutputKind.BUFFER_MUTATION}
     for spec, n in zip(signature.output_specs, outputs):
         if not isinstance(n, torch.fx.Node) or not isinstance(n.meta.get("val"), torch.Tensor):
@@ -90,6 +108,6 @@ def _add_results(text, signature, outputs):
         if spec.kind is OutputKind.USER_OUTPUT:
             text.add_result(name_of(n))
         elif spec.kind in updates:
-            text.add_update(name_of(n), spec.target)
+            text.add_update(name_of(n), spec.target.removeprefix(within))
         else:
             raise _core.Unsupported(f"export: an output of kind {spec.kind.name}")
