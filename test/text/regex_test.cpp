@@ -1,5 +1,5 @@
 // Matches of Oniguruma's expressions, as tokenizers 0.23 splits by them; limits of hostile ones.
-// tests: translate_regex.cpp
+// tests: translate_regex.cpp regex_sets.cpp
 #include "text/regex.h"
 
 #include <gtest/gtest.h>
