@@ -28,6 +28,18 @@ TEST(WordCache, long_words_are_left_out) {
   cache.put(word, put.data(), 1);
   Ids ids;
   EXPECT_FALSE(cache.find(word, ids));
+  const Ids many(WordCache::most_ids + 1, 1);
+  cache.put("b", many.data(), many.size());
+  EXPECT_FALSE(cache.find("b", ids));
+}
+
+TEST(WordCache, the_empty_word_is_none_until_it_is_put) {
+  WordCache cache;
+  const Ids put{1};
+  for (int i = 0; i < 1000; ++i) cache.put(std::to_string(i), put.data(), 1);
+  Ids ids;
+  cache.find("", ids);
+  EXPECT_EQ(ids, (Ids{}));
 }
 
 TEST(WordCache, threads_find_what_belongs_to_the_word) {
