@@ -38,8 +38,9 @@ endforeach()
 # run_onnx_cases: cases of ONNX's node suite (make peer-onnx).
 # write_onnx_samples: samples of the operators as ONNX models (make peer-onnx-export).
 # run_exported_calls: samples of PyTorch's operators (make peer-opinfo).
+# run_tokenizer: texts and ids for the comparison with tokenizers (make peer-tokenizer).
 # run_pretrained: models of transformers (test/peer/pretrained.py).
-foreach(program run_onnx_cases run_exported_calls run_pretrained write_onnx_samples)
+foreach(program run_onnx_cases run_exported_calls run_pretrained run_tokenizer write_onnx_samples)
   add_executable(${program} EXCLUDE_FROM_ALL peer/program/${program}.cpp
                  $<TARGET_OBJECTS:cleave_test_target>)
   target_link_libraries(${program} PRIVATE cleave_test_samples)

@@ -18,7 +18,7 @@ namespace cleave::text {
 
 // What places that need many steps may use, together, in one text.
 struct RegexBudget {
-  uint64_t steps = 400'000'000;
+  uint64_t steps = 100'000'000;
 };
 
 struct RegexMatch {

@@ -21,8 +21,4 @@ Result<std::string> translate_regex(std::string_view pattern);
 // For messages: between slashes, controls as \xNN, cut after 100 bytes.
 std::string shown_pattern(std::string_view pattern);
 
-// White_Space, inside brackets; a range is last, so that a hyphen may follow.
-inline constexpr std::string_view white_space =
-    R"(\t-\r \x{85}\x{a0}\x{1680}\x{202f}\x{205f}\x{3000}\x{2028}\x{2029}\x{2000}-\x{200a})";
-
 }  // namespace cleave::text

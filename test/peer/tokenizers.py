@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tokenizers that the Python package `tokenizers` trains and writes, beside it: ids and decoded texts.
 
-    tokenizers.py RUN_TOKENIZER [--texts 300] [--random 40] [--seed 0] [--only NAME] [--time]
+    tokenizers.py RUN_TOKENIZER [--texts 300] [--random 40] [--seed 0] [--only NAME] [--time] [--files A.json ...]
 
 One of each kind (GPT-2, RoBERTa, Llama 2 and 3, Mistral, Qwen 2, BERT, T5, ALBERT, XLM-R, Phi, Falcon, CLIP, ...), and
 --random ones whose steps, models and added tokens are drawn. Each encodes --texts random texts, made of verses, of other
@@ -403,6 +403,7 @@ def main():
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--only", default="")
     p.add_argument("--time", action="store_true")
+    p.add_argument("--files", nargs="*", default=[], help="compare with these tokenizer.json alone")
     p.add_argument("--keep", help="a folder for the files")
     o = p.parse_args()
     global MAP
@@ -415,6 +416,13 @@ def main():
     training = some + [texts.make([]) for _ in range(400)]
     with tempfile.TemporaryDirectory() as folder:
         folder = o.keep or folder
+        for n, path in enumerate(o.files):
+            t, name = Tokenizer.from_file(path), f"file{n}"
+            t.no_truncation()
+            t.no_padding()
+            wrong += compare(name, t, peer, texts, o.texts, folder)
+            if o.time: timed(name, t, peer, lines, folder)
+        if o.files: return 1 if wrong else 0
         for name, make in KINDS.items():
             if o.only and o.only not in name and not o.random: continue
             t = make(training)
