@@ -138,7 +138,7 @@ TEST(Pretrained, scales_of_attention) {
   using Texts = std::vector<std::string>;
   EXPECT_EQ(scales(""), Texts());  // the operator's own
   EXPECT_EQ(scales(R"(, "scale_attn_by_inverse_layer_idx": true)"), Texts({"0.5", "0.25"}));
-  EXPECT_EQ(scales(R"(, "scale_attn_weights": false)"), Texts({"1", "1"}));
+  EXPECT_EQ(scales(R"(, "scale_attn_weights": false)"), Texts({"1.0", "1.0"}));
 }
 
 HostTensor ids_of(const std::vector<int64_t>& ids) {
