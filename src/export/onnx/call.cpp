@@ -37,7 +37,8 @@ V Call::operand(int k, DType meet, bool rounded) {
   if (is_floating(meet) && rounded) return model().number(round_to(meet, n.as_double()), t);
   if (is_floating(meet)) return number(n, t);
   if (n.get<Dim>() && !n.get<Dim>()->is_const()) return cast(cast(number(n, DType::i64), meet), t);
-  const int64_t whole = n.get<Dim>() ? n.get<Dim>()->value() : truncate_to(DType::i64, n.as_double());
+  const int64_t whole =
+      n.get<Dim>() ? n.get<Dim>()->value() : truncate_to(DType::i64, n.as_double());
   return model().integer_number(wrap_to(meet, whole), t);
 }
 
@@ -48,18 +49,19 @@ V Call::where(const V& condition, const V& a, const V& b) {
   return node("Where", {condition, cast(a, t), cast(b, t)}, t);
 }
 
-V Call::reshape(const V& x, const Shape& to) {
-  size_t open = 0;
-  bool empty = false;
-  for (const Dim& d : to) {
-    open += d.is_const() ? 0 : 1;
-    empty = empty || d == Dim(0);
+V Call::reshape(const V& x, const Shape& to, const Shape& from) {
+  size_t open = 0, moved = 0;  // sizes that aren't numbers, and those that stand elsewhere in x
+  const bool empty = std::ranges::find(to, Dim(0)) != to.end();
+  Ints told, copied;
+  for (size_t d = 0; d < to.size(); ++d) {
+    const bool stays = d < from.size() && from[d] == to[d];
+    open += to[d].is_const() ? 0 : 1;
+    moved += to[d].is_const() || stays ? 0 : 1;
+    told.push_back(to[d].is_const() ? to[d].value() : -1);
+    copied.push_back(to[d].is_const() ? to[d].value() : 0);
   }
-  if (open == 1 && !empty) {
-    Ints sizes;
-    for (const Dim& d : to) sizes.push_back(d.is_const() ? d.value() : -1);
-    return node("Reshape", {x, model().list(sizes)});
-  }
+  if (open == 1 && !empty) return node("Reshape", {x, model().list(told)});
+  if (open > 0 && moved == 0 && !empty) return node("Reshape", {x, model().list(copied)});
   Attributes attributes;
   if (open > 0 || empty) attributes.push_back(integer("allowzero", 1));
   return node("Reshape", {x, sizes().list(to)}, std::move(attributes));

@@ -128,8 +128,7 @@ Status by_rows(Call& c) {
     CLEAVE_TRY(const Vs out, c.exporter().write(*c.op().graph_attr("body"), operands));
     for (size_t k = 0; k < out.size(); ++k) results[k].push_back(out[k]);
   }
-  for (size_t k = 0; k < results.size(); ++k)
-    c.give(static_cast<int>(k), c.concat(results[k], 0));
+  for (size_t k = 0; k < results.size(); ++k) c.give(static_cast<int>(k), c.concat(results[k], 0));
   return {};
 }
 
