@@ -7,6 +7,7 @@
 namespace cleave::to_onnx {
 namespace {
 
+constexpr int64_t most_constants = int64_t{1} << 24;
 constexpr int64_t longest_range = 4096;  // a constant up to here, Range beyond
 
 }  // namespace
@@ -69,7 +70,8 @@ V Call::reshape(const V& x, const Shape& to, const Shape& from) {
 
 V Call::expand(const V& x, const Shape& to) {
   // onnxruntime takes a size of 0 for 1.
-  if (std::ranges::find(to, Dim(0)) != to.end()) return full(model().number(0, x.dtype), to);
+  if (std::ranges::find(to, Dim(0)) != to.end())
+    return full(model().number(0, x.dtype == DType::bf16 ? DType::f32 : x.dtype), to);
   return node("Expand", {x.dtype == DType::bf16 ? cast(x, DType::f32) : x, sizes().list(to)});
 }
 
@@ -104,9 +106,21 @@ V Call::range(const Dim& n) {
   return node("Range", {model().integer_number(0), sizes().scalar(n), model().integer_number(1)});
 }
 
+// Sets before 20 have no bf16 for it.
 V Call::full(const V& number, const Shape& shape) {
+  if (number.dtype == DType::bf16) {
+    const V y = expand(number, shape);
+    return cast(y, DType::bf16);
+  }
   return node("ConstantOfShape", {sizes().list(shape)}, number.dtype,
               {model().value_attribute(number)});
+}
+
+Status Call::check_count(const Ints& sizes) const {
+  double count = 1;
+  for (const int64_t n : sizes) count *= static_cast<double>(n);
+  if (count <= static_cast<double>(most_constants)) return {};
+  return refused("a table of {} entries, expected at most {}", count, most_constants);
 }
 
 // ---- results

@@ -70,6 +70,8 @@ class Call {
   // 0, 1, ..., n - 1 as i64[n].
   V range(const Dim& n);
   V full(const V& number, const Shape& shape);
+  // Failure (unsupported): a constant of so many elements, which are worked out here, is too large.
+  Status check_count(const Ints& sizes) const;
 
   // ---- results
   const Type& result(int k) const { return op_.out_type(k); }

@@ -27,7 +27,7 @@ Status windowed_max(Call& c, const V& x, const PoolWindows& w, const Extents& e)
   if (some_window_is_outside(w, e)) return c.refused("a window that covers padding alone");
   const bool floats = is_floating(x.dtype);
   const double least = floats ? -INFINITY : x.dtype == DType::i64 ? -0x1p63 : -0x1p31;
-  const Gathered g = gathered(c, x, w, e, least);
+  CLEAVE_TRY(const Gathered g, gathered(c, x, w, e, least));
   V y = c.reduce("ReduceMax", g.elements, {-1}, true);
   V best = c.cast(c.node("And", {c.compare("Equal", g.elements, y), g.inside}), DType::i32);
   const auto position = [&](const V& flags, int64_t last) {
@@ -58,6 +58,7 @@ Status max_pool(Call& c, size_t rank) {
   const PoolWindows w = pool_windows(c.op(), rank);
   const V x = c.carried(0);
   const Result<Extents> e = extents_of(c, rank);
+  if (e.ok()) CLEAVE_CHECK(c.check_count(e->count));
   const bool plain = is_floating(x.dtype) && !w.ceil_mode && !c.wants(1) &&
                      (!e.ok() || !some_window_is_outside(w, *e)) && !is_empty(c.shape(0));
   if (!plain) {

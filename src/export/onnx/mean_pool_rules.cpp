@@ -43,7 +43,7 @@ Status avg_pool(Call& c, size_t rank) {
     return {};
   }
   CLEAVE_TRY(const Extents e, extents_of(c, rank));
-  const Gathered g = gathered(c, x, w, e, 0);
+  CLEAVE_TRY(const Gathered g, gathered(c, x, w, e, 0));
   c.give(0, c.node("Div",
                    {c.reduce("ReduceSum", g.elements, {-1}, false), divisors(c, w, e, x.dtype)}));
   return {};

@@ -49,11 +49,14 @@ std::string ModelBuilder::rename(size_t mark, const std::string& from, const std
     std::ranges::replace(n->outputs, from, to);
     if (n->name == from) n->name = to;
   }
-  for (auto& [what, all] : scopes_.back().made)
-    for (Made& m : all) {
-      if (m.from == from) m.from = to;
-      if (m.value.name == from) m.value.name = to;
-    }
+  Scope& scope = scopes_.back();
+  for (size_t k = scope.made.size(); k-- > 0 && scope.made[k].node >= mark;) {
+    Made& m = scope.made[k];
+    scope.at.erase(m.key());
+    if (m.from == from) m.from = to;
+    if (m.value.name == from) m.value.name = to;
+    scope.at[m.key()] = k;
+  }
   return to;
 }
 
@@ -89,16 +92,17 @@ V ModelBuilder::cast(const V& x, DType t) {
 
 V ModelBuilder::made(const std::string& from, const std::string& what,
                      const std::function<V()>& make) {
-  for (const Scope& scope : scopes_) {
-    const auto known = scope.made.find(what);
-    if (known == scope.made.end()) continue;
-    const auto found = std::ranges::find(known->second, from, &Made::from);
-    if (found != known->second.end()) return found->value;
-  }
-  const size_t at = mark();
-  const V v = make();
-  scopes_.back().made[what].push_back({from, what, v, at});
-  return v;
+  Made m{from, what, {}, mark()};
+  const std::string key = m.key();
+  for (const Scope& scope : scopes_)
+    if (const auto known = scope.at.find(key); known != scope.at.end())
+      return scope.made[known->second].value;
+  m.value = make();
+  m.node = mark() - 1;  // what `make` asked for stands before it
+  Scope& scope = scopes_.back();
+  scope.at[key] = scope.made.size();
+  scope.made.push_back(std::move(m));
+  return scope.made.back().value;
 }
 
 // ---- initialisers
@@ -159,8 +163,10 @@ std::vector<onnx::NodeProto> ModelBuilder::end_body() {
 void ModelBuilder::roll_back(size_t mark) {
   Scope& scope = scopes_.back();
   scope.nodes.erase(scope.nodes.begin() + static_cast<std::ptrdiff_t>(mark), scope.nodes.end());
-  for (auto& [what, all] : scope.made)
-    std::erase_if(all, [&](const Made& m) { return m.node >= mark; });
+  while (!scope.made.empty() && scope.made.back().node >= mark) {
+    scope.at.erase(scope.made.back().key());
+    scope.made.pop_back();
+  }
 }
 
 bool ModelBuilder::is_made_here(const std::string& name) const {

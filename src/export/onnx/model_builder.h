@@ -72,10 +72,12 @@ class ModelBuilder {
     std::string from, what;
     V value;
     size_t node;
+    std::string key() const { return what + " " + from; }
   };
   struct Scope {
     std::vector<onnx::NodeProto> nodes;
-    std::unordered_map<std::string, std::vector<Made>> made;  // by `what`
+    std::vector<Made> made;                       // in order of `node`
+    std::unordered_map<std::string, size_t> at;  // by key, in `made`
   };
   V made(const std::string& from, const std::string& what, const std::function<V()>& make);
   V add_initialiser(const std::string& name, const HostTensor& t);

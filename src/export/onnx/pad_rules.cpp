@@ -56,6 +56,7 @@ Status edge_pad(Call& c, bool mirror) {
     if (!size.is_const() || !p.before[d].is_const() || !p.after[d].is_const())
       return c.refused("sizes that aren't numbers");
     const int64_t n = size.value(), before = p.before[d].value();
+    CLEAVE_CHECK(c.check_count({n + before + p.after[d].value()}));
     Ints at;
     for (int64_t o = -before; o < n + p.after[d].value(); ++o)
       at.push_back(mirror ? (o < 0    ? -o

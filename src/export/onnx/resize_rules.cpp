@@ -26,6 +26,7 @@ struct Resized {
 Result<Resized> resized(Call& c, size_t d) {
   const Dim &in = c.shape(0)[d + 2], &out = c.result(0).shape[d + 2];
   if (!in.is_const() || !out.is_const()) return c.refused("sizes that aren't numbers");
+  CLEAVE_CHECK(c.check_count({out.value()}));
   return Resized{in.value(), out.value(), scale_of(c, d)};
 }
 

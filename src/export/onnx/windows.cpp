@@ -34,7 +34,10 @@ V integers_of(Call& c, const Ints& values, Ints shape) {
   return c.model().constant(HostTensor::from<int64_t>(values, std::move(shape)));
 }
 
-Gathered gathered(Call& c, V x, const PoolWindows& w, const Extents& e, double outside) {
+Result<Gathered> gathered(Call& c, V x, const PoolWindows& w, const Extents& e, double outside) {
+  Ints all = e.count;
+  all.insert(all.end(), w.kernel.begin(), w.kernel.end());
+  CLEAVE_CHECK(c.check_count(all));
   const auto rank = static_cast<int64_t>(w.rank()), lead = c.rank(0) - rank;
   Gathered out;
   Ints perm = all_axes(lead), shape;

@@ -23,7 +23,7 @@ struct Gathered {
   Ints position;  // by window and tap, row-major in the image; -1 outside
   int64_t taps = 1;
 };
-// Of x[*lead, *size].
-Gathered gathered(Call& c, V x, const PoolWindows& w, const Extents& e, double outside);
+// Of x[*lead, *size]. Failure (unsupported): too many windows.
+Result<Gathered> gathered(Call& c, V x, const PoolWindows& w, const Extents& e, double outside);
 
 }  // namespace cleave::to_onnx
