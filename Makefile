@@ -190,6 +190,7 @@ peer-onnx: build/release/build.ninja
 peer-onnx-export: build/release/build.ninja
 	@$(NINJA) -C build/release write_onnx_samples bin/cleave
 	@python3 test/peer/onnx_export.py build/release/bin/write_onnx_samples --python $(PYTHON) $(OPERATORS)
+	@python3 test/peer/onnx_export.py build/release/bin/write_onnx_samples --python $(PYTHON) --opset 18 --first 8 $(OPERATORS)
 	@$(PYTHON) test/peer/onnx_export_models.py build/release/bin/cleave || [ $$? -eq 77 ]
 
 # PyTorch's own samples of its operators, forward and backward, in every dtype: passed, refused and

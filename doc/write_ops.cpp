@@ -1,10 +1,11 @@
 // write_ops > doc/ops.md: the reference of the operators, from their entries alone.
 //
 // An operator has: its call, its summary, its source; its properties; whether it has a gradient, a
-// decomposition and a lowering, and why not; its constraints, each by the message of a call that
-// breaks it; the calls of its samples.
+// decomposition, a lowering and a form in ONNX, and why not; its constraints, each by the message
+// of a call that breaks it; the calls of its samples.
 #include <cstdio>
 
+#include "export/onnx/rules.h"
 #include "ir/uncovered_op.h"
 #include "op/registry.h"
 
@@ -61,6 +62,14 @@ std::string presence(const Slot<T>& slot) {
   return slot.present() ? "yes" : fmt::format("none ({})", slot.reason());
 }
 
+// How `cleave export` writes it.
+std::string onnx_text(const OpDef& op) {
+  if (to_onnx::find_rule(op.name)) return "yes";
+  const bool never = has(op.traits, Trait::random) || has(op.traits, Trait::collective);
+  if (op.decompose.present() && !never) return "by its decomposition";
+  return fmt::format("none ({})", to_onnx::reason_without_rule(op));
+}
+
 std::string entry_text(const OpDef& op) {
   std::string text =
       fmt::format("### {}\n\n`{}{}`\n\n{}\n\n", op.name, op.name, op.signature, op.summary);
@@ -68,6 +77,7 @@ std::string entry_text(const OpDef& op) {
   text += fmt::format("- properties: {}\n", properties(op));
   text += fmt::format("- gradient: {}; decomposition: {}; lowering: {}\n", presence(op.grad),
                       presence(op.decompose), presence(op.lower));
+  text += fmt::format("- as ONNX: {}\n", onnx_text(op));
   if (op.nondifferentiable != 0) {
     std::vector<int> results;
     for (int i = 0; i < 32; ++i)

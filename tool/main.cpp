@@ -11,12 +11,12 @@
 namespace cleave::tool {
 
 std::vector<Command> all_commands() {
-  return {check_command(),   print_command(),    import_command(),  export_command(),
-          show_command(),    run_command(),      grad_command(),    partition_command(),
-          frontier_command(), remat_command(),   plan_command(),    compile_command(),
-          build_command(),   lower_command(),    draw_command(),    kernels_command(),
-          opt_command(),     reduce_command(),   train_command(),   tune_command(),
-          cache_command(),   report_command(),   diff_command(),    doctor_command()};
+  return {check_command(),    print_command(),  import_command(), export_command(),
+          show_command(),     run_command(),    grad_command(),   partition_command(),
+          frontier_command(), remat_command(),  plan_command(),   compile_command(),
+          build_command(),    lower_command(),  draw_command(),   kernels_command(),
+          opt_command(),      reduce_command(), train_command(),  tune_command(),
+          cache_command(),    report_command(), diff_command(),   doctor_command()};
 }
 
 namespace {

@@ -1,5 +1,5 @@
 // Branches, loops, and names in them.
-// tests: control_rules.cpp model_builder.cpp unread.cpp
+// tests: control_rules.cpp model_builder.cpp unread.cpp attributes.cpp
 #include <set>
 
 #include "test/export/exported.h"
@@ -85,7 +85,7 @@ graph @main(%p: input bool[], %x: input f32[2]) {
   %y = cond(%p, [%t]; then=@a, otherwise=@b)
   return %y
 })"),
-                                                       registry()));
+                                                     registry()));
   EXPECT_EQ(ops_of(m.model), (std::vector<std::string>{"Tanh", "If"}));
 }
 

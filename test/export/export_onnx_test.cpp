@@ -135,6 +135,25 @@ graph @main(%x: input f16[2]) {
   EXPECT_EQ(m.model.graph->initializers.size(), 1u);
 }
 
+// Texts of a few bytes that stand for much.
+TEST(ExportOnnx, LargeTablesAndCallsWithoutEndAreRefused) {
+  EXPECT_EQ(refusal_of(R"(
+graph @main(%x: input f32[1,1,1000000,1000000]) {
+  %y, %i = max_pool2d_with_indices(%x; kernel_size=[2])
+  return %y, %i
+})"),
+            "1 kinds of calls can't be written as ONNX\n"
+            "  1 x max_pool2d_with_indices: a table of 250000000000 entries, expected at most "
+            "16777216");
+  std::string text = "graph @g0(%x: input f32[]) {\n  %y = exp(%x)\n  return %y\n}\n";
+  for (int k = 1; k < 40; ++k)
+    text += fmt::format(
+        "graph @g{0}(%x: input f32[]) {{\n  %a = call([%x]; graph=@g{1})\n"
+        "  %b = call([%a]; graph=@g{1})\n  return %b\n}}\n",
+        k, k - 1);
+  EXPECT_EQ(refusal_of(text), "more than 65536 graphs would be written, each as often as it is called");
+}
+
 TEST(ExportOnnx, DecomposedCallsKeepTheirNames) {
   const ExportedModel m = exported(R"(
 graph @main(%b: input f32[3], %x: input f32[2,4], %w: input f32[4,3]) {

@@ -45,8 +45,7 @@ inline std::vector<std::string> ops_of(const onnx::ModelProto& m) {
 inline Result<Arrays> results_of(const onnx::ModelProto& m,
                                  const std::map<std::string, Array>& inputs) {
   const std::vector<std::byte> bytes = bytes_of(m);
-  CLEAVE_TRY(const onnx::ImportedModel read,
-             onnx::import_onnx({bytes, "model", ""}, registry()));
+  CLEAVE_TRY(const onnx::ImportedModel read, onnx::import_onnx({bytes, "model", ""}, registry()));
   std::map<std::string, Array> given;
   for (const auto& [name, t] : read.weights) given[name] = onnx::as_array(t);
   for (const auto& [name, in_file] : read.inputs) given[name] = inputs.at(in_file);

@@ -2,7 +2,7 @@
 // tests: exporter.cpp call.cpp rules.cpp unary_rules.cpp arithmetic_rules.cpp quotient_rules.cpp
 // tests: compare_rules.cpp convert_rules.cpp shape_rules.cpp constructor_rules.cpp index_rules.cpp
 // tests: view_rules.cpp put_rules.cpp scatter_rules.cpp reduce_rules.cpp sort_rules.cpp product_rules.cpp
-// tests: convolution_rules.cpp pool_rules.cpp resize_rules.cpp pad_rules.cpp norm_rules.cpp
+// tests: convolution_rules.cpp mean_pool_rules.cpp max_pool_rules.cpp windows.cpp resize_rules.cpp pad_rules.cpp norm_rules.cpp
 // tests: control_rules.cpp
 #include <algorithm>
 #include <set>

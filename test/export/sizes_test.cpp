@@ -1,4 +1,6 @@
 // Sizes that vary, as nodes.
+#include <algorithm>
+
 #include "test/export/exported.h"
 
 namespace cleave::to_onnx {
@@ -61,6 +63,27 @@ graph @main(%n: symint range(5,64), %m: symint range(1,64), %x: input f32[n], %y
 })";
   expect_same(text, {{"x", counted({5})}, {"y", counted({7})}});
   expect_same(text, {{"x", counted({8})}, {"y", counted({2})}});
+}
+
+TEST(ExportedSizes, AreWrittenOnce) {
+  const ExportedModel m = value_or_throw(export_onnx(graph_of(R"(
+graph @main(%b: symint range(1,64), %t: symint range(1,64), %x: input f32[b,t,4], %y: input f32[b*t,4]) {
+  %u = view(%y; size=[b,t,4])
+  %s = add(%u, %x)
+  %v = exp(%y)
+  %w = view(%v; size=[b,t,4])
+  %p = add(%s, %w)
+  %k = view(%p; size=[b,t,2,2])
+  return %k
+})"),
+                                                     registry()));
+  EXPECT_EQ(ops_of(m.model), (std::vector<std::string>{"Shape", "Gather", "Gather", "Unsqueeze",
+                                                       "Unsqueeze", "Concat", "Reshape", "Add",
+                                                       "Exp", "Reshape", "Add", "Reshape"}));
+  const auto& last = m.model.graph->nodes.back();
+  const auto copied =
+      std::ranges::find(m.model.graph->initializers, last.inputs[1], &onnx::TensorProto::name);
+  EXPECT_NE(copied, m.model.graph->initializers.end());
 }
 
 TEST(ExportedSizes, ThatNoInputTellsAreRefused) {

@@ -10,7 +10,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct WriteModel : testing::Test {
-  fs::path folder = fs::path(testing::TempDir()) / ("cleave_write_model_" + std::to_string(getpid()));
+  fs::path folder =
+      fs::path(testing::TempDir()) / ("cleave_write_model_" + std::to_string(getpid()));
   std::map<std::string, HostTensor> weights = {
       {"w", HostTensor::from<float>(std::vector<float>(300, 0.5f), {300})},
       {"v", HostTensor::from<float>(std::vector<float>(257, 2), {257})},

@@ -25,8 +25,9 @@ Field only_field(const std::vector<std::byte>& bytes) {
 }
 
 TEST(WireWriter, NumbersReadBack) {
-  for (const int64_t v : {int64_t{0}, int64_t{1}, int64_t{127}, int64_t{128}, int64_t{-1},
-                          std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()}) {
+  for (const int64_t v :
+       {int64_t{0}, int64_t{1}, int64_t{127}, int64_t{128}, int64_t{-1},
+        std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()}) {
     WireWriter w;
     w.number(20, v);
     const auto bytes = bytes_of(w);

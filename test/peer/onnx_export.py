@@ -1,23 +1,22 @@
 #!/usr/bin/env python3
 """Every sample of every operator, written as ONNX: accepted by onnx.checker, run by onnxruntime, equal to the oracle.
 
-    onnx_export.py PROGRAM [--cleave CLEAVE] [--python PYTHON] [--first N] [--goal N] [--list] [OPERATOR ...]
+    onnx_export.py PROGRAM [--python PYTHON] [--first N] [--opset N] [--goal N] [--list] [OPERATOR ...]
 
 PROGRAM is write_onnx_samples. Prints how many operators have all samples passed, some refused by name, all refused;
 fails where a sample is wrong or fewer than --goal operators have one that passes. Where onnxruntime has no kernel for a
-dtype (Erf of f64), onnx's reference evaluator runs the model instead, and is counted apart. With --cleave the command
-writes whole models as well. Skipped (exit status 77) without onnx, onnxruntime and numpy.
+dtype (Erf of f64), onnx's reference evaluator runs the model instead, and is counted apart. Skipped (exit status 77) without onnx, onnxruntime and numpy.
 """
-import argparse, collections, importlib.util, json, math, os, struct, subprocess, sys, tempfile
+import argparse, collections, json, os, struct, subprocess, sys, tempfile
 
 
 def parse():
     p = argparse.ArgumentParser()
     p.add_argument("program")
     p.add_argument("operators", nargs="*")
-    p.add_argument("--cleave", default="")
     p.add_argument("--python", default=os.environ.get("CLEAVE_ONNX_PYTHON", sys.executable))
     p.add_argument("--first", type=int, default=0, help="only so many samples of each operator")
+    p.add_argument("--opset", type=int, default=21)
     p.add_argument("--goal", type=int, default=0)
     p.add_argument("--list", action="store_true", help="print what became of each operator")
     return p.parse_args()
@@ -134,7 +133,7 @@ def outcome_of(path, given, wanted):
 
 
 def check_samples(folder):
-    command = [ARGS.program, folder] + (["--first", str(ARGS.first)] if ARGS.first else []) + ARGS.operators
+    command = [ARGS.program, folder, str(ARGS.first), str(ARGS.opset)] + ARGS.operators
     written = subprocess.run(command, capture_output=True, text=True)
     wrong = [written.stderr] if written.returncode else []
     table = {}

@@ -143,22 +143,22 @@ Status atan2(Call& c) {
   angle = c.where(c.compare("Equal", y, number(0)), flat, angle);
   // x is 0 and y isn't: the axis that y points to.
   const V upright = c.where(down, number(-pi / 2), number(pi / 2));
-  const V on_axis = c.node("And", {c.compare("Equal", x, number(0)),
-                                   c.node("Not", {c.compare("Equal", y, number(0))})});
+  const V on_axis = c.node(
+      "And", {c.compare("Equal", x, number(0)), c.node("Not", {c.compare("Equal", y, number(0))})});
   angle = c.where(on_axis, upright, angle);
   // Both infinite: an odd multiple of pi / 4.
   const V diagonal = c.where(left, number(3 * pi / 4), number(pi / 4));
-  const V both = c.node("And", {c.node("IsInf", {x}, DType::boolean),
-                                c.node("IsInf", {y}, DType::boolean)});
+  const V both =
+      c.node("And", {c.node("IsInf", {x}, DType::boolean), c.node("IsInf", {y}, DType::boolean)});
   const V corner = c.where(down, c.node("Neg", {diagonal}), diagonal);
   angle = c.where(both, corner, angle);
   c.give(0, c.where(c.node("Or", {c.is_nan(x), c.is_nan(y)}), c.nan_of(y.dtype), angle));
   return {};
 }
 
-constexpr RuleEntry rules[] = {{"add", add},         {"sub", sub},         {"rsub", rsub},
-                               {"mul", mul},         {"pow", pow},         {"maximum", maximum},
-                               {"minimum", minimum}, {"clamp", clamp},     {"where", where},
+constexpr RuleEntry rules[] = {{"add", add},         {"sub", sub},     {"rsub", rsub},
+                               {"mul", mul},         {"pow", pow},     {"maximum", maximum},
+                               {"minimum", minimum}, {"clamp", clamp}, {"where", where},
                                {"atan2", atan2}};
 
 }  // namespace

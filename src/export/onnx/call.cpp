@@ -7,6 +7,7 @@
 namespace cleave::to_onnx {
 namespace {
 
+constexpr int64_t most_constants = int64_t{1} << 24;
 constexpr int64_t longest_range = 4096;  // a constant up to here, Range beyond
 
 }  // namespace
@@ -37,7 +38,8 @@ V Call::operand(int k, DType meet, bool rounded) {
   if (is_floating(meet) && rounded) return model().number(round_to(meet, n.as_double()), t);
   if (is_floating(meet)) return number(n, t);
   if (n.get<Dim>() && !n.get<Dim>()->is_const()) return cast(cast(number(n, DType::i64), meet), t);
-  const int64_t whole = n.get<Dim>() ? n.get<Dim>()->value() : truncate_to(DType::i64, n.as_double());
+  const int64_t whole =
+      n.get<Dim>() ? n.get<Dim>()->value() : truncate_to(DType::i64, n.as_double());
   return model().integer_number(wrap_to(meet, whole), t);
 }
 
@@ -48,18 +50,19 @@ V Call::where(const V& condition, const V& a, const V& b) {
   return node("Where", {condition, cast(a, t), cast(b, t)}, t);
 }
 
-V Call::reshape(const V& x, const Shape& to) {
-  size_t open = 0;
-  bool empty = false;
-  for (const Dim& d : to) {
-    open += d.is_const() ? 0 : 1;
-    empty = empty || d == Dim(0);
+V Call::reshape(const V& x, const Shape& to, const Shape& from) {
+  size_t open = 0, moved = 0;  // sizes that aren't numbers, and those that stand elsewhere in x
+  const bool empty = std::ranges::find(to, Dim(0)) != to.end();
+  Ints told, copied;
+  for (size_t d = 0; d < to.size(); ++d) {
+    const bool stays = d < from.size() && from[d] == to[d];
+    open += to[d].is_const() ? 0 : 1;
+    moved += to[d].is_const() || stays ? 0 : 1;
+    told.push_back(to[d].is_const() ? to[d].value() : -1);
+    copied.push_back(to[d].is_const() ? to[d].value() : 0);
   }
-  if (open == 1 && !empty) {
-    Ints sizes;
-    for (const Dim& d : to) sizes.push_back(d.is_const() ? d.value() : -1);
-    return node("Reshape", {x, model().list(sizes)});
-  }
+  if (open == 1 && !empty) return node("Reshape", {x, model().list(told)});
+  if (open > 0 && moved == 0 && !empty) return node("Reshape", {x, model().list(copied)});
   Attributes attributes;
   if (open > 0 || empty) attributes.push_back(integer("allowzero", 1));
   return node("Reshape", {x, sizes().list(to)}, std::move(attributes));
@@ -67,7 +70,8 @@ V Call::reshape(const V& x, const Shape& to) {
 
 V Call::expand(const V& x, const Shape& to) {
   // onnxruntime takes a size of 0 for 1.
-  if (std::ranges::find(to, Dim(0)) != to.end()) return full(model().number(0, x.dtype), to);
+  if (std::ranges::find(to, Dim(0)) != to.end())
+    return full(model().number(0, x.dtype == DType::bf16 ? DType::f32 : x.dtype), to);
   return node("Expand", {x.dtype == DType::bf16 ? cast(x, DType::f32) : x, sizes().list(to)});
 }
 
@@ -102,9 +106,21 @@ V Call::range(const Dim& n) {
   return node("Range", {model().integer_number(0), sizes().scalar(n), model().integer_number(1)});
 }
 
+// Sets before 20 have no bf16 for it.
 V Call::full(const V& number, const Shape& shape) {
+  if (number.dtype == DType::bf16) {
+    const V y = expand(number, shape);
+    return cast(y, DType::bf16);
+  }
   return node("ConstantOfShape", {sizes().list(shape)}, number.dtype,
               {model().value_attribute(number)});
+}
+
+Status Call::check_count(const Ints& sizes) const {
+  double count = 1;
+  for (const int64_t n : sizes) count *= static_cast<double>(n);
+  if (count <= static_cast<double>(most_constants)) return {};
+  return refused("a table of {} entries, expected at most {}", count, most_constants);
 }
 
 // ---- results

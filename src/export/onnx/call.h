@@ -51,7 +51,8 @@ class Call {
   V cast(const V& x, DType t) { return model().cast(x, t); }
   // In a dtype that Where has.
   V where(const V& condition, const V& a, const V& b);
-  V reshape(const V& x, const Shape& to);
+  // `from` is x's shape, if it is known here: dims that stay are copied.
+  V reshape(const V& x, const Shape& to, const Shape& from = {});
   V flat(const V& x) { return node("Reshape", {x, model().list({-1})}); }
   V expand(const V& x, const Shape& to);
   V transpose(const V& x, const Ints& perm);
@@ -60,9 +61,7 @@ class Call {
   }
   V slice(const V& x, int64_t dim, const Dim& start, const Dim& end, int64_t step = 1);
   V concat(const Vs& parts, int64_t axis);
-  V unsqueeze(const V& x, const Ints& axes) {
-    return node("Unsqueeze", {x, model().list(axes)});
-  }
+  V unsqueeze(const V& x, const Ints& axes) { return node("Unsqueeze", {x, model().list(axes)}); }
   V squeeze(const V& x, const Ints& axes) { return node("Squeeze", {x, model().list(axes)}); }
   // Over these axes; x itself over none.
   V reduce(const std::string& onnx, const V& x, const Ints& axes, bool keep);
@@ -71,6 +70,8 @@ class Call {
   // 0, 1, ..., n - 1 as i64[n].
   V range(const Dim& n);
   V full(const V& number, const Shape& shape);
+  // Failure (unsupported): a constant of so many elements, which are worked out here, is too large.
+  Status check_count(const Ints& sizes) const;
 
   // ---- results
   const Type& result(int k) const { return op_.out_type(k); }

@@ -7,6 +7,8 @@
 namespace cleave::to_onnx {
 namespace {
 
+constexpr int64_t most_pieces = 4096;  // of by_rows
+
 Vs items(Call& c) {
   Vs out;
   for (int k = 0; k < c.op().list_size(); ++k) out.push_back(c.item(k));
@@ -117,6 +119,7 @@ Status fused(Call& c) { return inlined(c, "body"); }
 Status by_rows(Call& c) {
   const Ints split = c.op().ints_attr("split");
   const int64_t pieces = c.op().int_attr("pieces");
+  if (pieces > most_pieces) return c.refused("more than {} pieces", most_pieces);
   std::vector<Vs> results(static_cast<size_t>(c.op().out_count()));
   for (int64_t p = 0; p < pieces; ++p) {
     Vs operands = items(c);
@@ -128,8 +131,7 @@ Status by_rows(Call& c) {
     CLEAVE_TRY(const Vs out, c.exporter().write(*c.op().graph_attr("body"), operands));
     for (size_t k = 0; k < out.size(); ++k) results[k].push_back(out[k]);
   }
-  for (size_t k = 0; k < results.size(); ++k)
-    c.give(static_cast<int>(k), c.concat(results[k], 0));
+  for (size_t k = 0; k < results.size(); ++k) c.give(static_cast<int>(k), c.concat(results[k], 0));
   return {};
 }
 

@@ -27,9 +27,10 @@ Status class_index(Call& c) {
   return {};
 }
 
-constexpr RuleEntry rules[] = {
-    {"_to_copy", to_copy}, {"clone", same},  {"lift_fresh_copy", same}, {"conj_physical", same},
-    {"alias", same},       {"detach", same}, {"opaque", same},          {"class_index", class_index}};
+constexpr RuleEntry rules[] = {{"_to_copy", to_copy},     {"clone", same},
+                               {"lift_fresh_copy", same}, {"conj_physical", same},
+                               {"alias", same},           {"detach", same},
+                               {"opaque", same},          {"class_index", class_index}};
 
 }  // namespace
 

@@ -40,6 +40,9 @@ Status col2im(Call& c) {
     if (!d.is_const()) return c.refused("sizes that aren't numbers");
   Ints size;
   for (const Dim& d : out) size.push_back(d.value());
+  Ints all = w.counts(size);
+  all.insert(all.end(), w.kernel.begin(), w.kernel.end());
+  CLEAVE_CHECK(c.check_count(all));
   const int64_t taps = w.kernel_size(), places = numel_of(size);
   const Ints counts = w.counts(size);
   Ints at, tap(w.rank(), 0);

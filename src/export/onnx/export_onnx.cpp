@@ -73,7 +73,8 @@ Vs write_placeholders(const Graph& g, const ExportOptions& options, ModelBuilder
     }
     if (t.dtype == DType::c64) e.refuse(fmt::format("%{}: complex numbers", name));
     values.push_back({m.fresh(name), t.dtype});
-    const auto weight = options.weights ? options.weights->find(name) : decltype(options.weights->end()){};
+    const auto weight =
+        options.weights ? options.weights->find(name) : decltype(options.weights->end()){};
     if (options.weights && weight != options.weights->end())
       m.weight(values.back().name, weight->second);
     else

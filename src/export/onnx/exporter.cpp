@@ -6,6 +6,11 @@
 #include "ir/edit.h"
 
 namespace cleave::to_onnx {
+namespace {
+
+constexpr int64_t most_graphs = int64_t{1} << 16;  // graphs that call each other twice grow fast
+
+}  // namespace
 
 Result<bool> Exporter::write_call(const Graph& g, NodeId n, Values& values) {
   const Node& node = g.node(n);
@@ -20,7 +25,8 @@ Result<bool> Exporter::write_call(const Graph& g, NodeId n, Values& values) {
   const Status written = rule(call);
   if (!written.ok()) {
     model_.roll_back(mark);
-    if (written.failure().kind != ErrorKind::unsupported)
+    if (written.failure().kind == ErrorKind::user) return written.failure();
+    if (written.failure().kind == ErrorKind::bug)
       return Failure(written.failure()).within(node.op->name);
     why_ = written.failure().message;
     return false;
@@ -61,6 +67,9 @@ Result<bool> Exporter::decompose(Graph& g, NodeId n) {
 }
 
 Result<Vs> Exporter::write(const Graph& from, const Vs& operands) {
+  if (++graphs_ > most_graphs)
+    return user_error("more than {} graphs would be written, each as often as it is called",
+                      most_graphs);
   Graph g = from;
   eliminate_dead_code(g);
   Values values;

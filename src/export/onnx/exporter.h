@@ -24,7 +24,7 @@ class Exporter {
   const Refusals& refusals() const { return refusals_; }
 
   // Writes a graph whose placeholders have these values, one each but for symints, into the
-  // innermost scope; what it returns. Errors (bug): a rule is broken.
+  // innermost scope; what it returns. Errors (user): too many graphs; (bug) a rule is broken.
   Result<Vs> write(const Graph& g, const Vs& operands);
   void refuse(const std::string& why) { ++refusals_[why]; }
 
@@ -38,7 +38,8 @@ class Exporter {
   Sizes sizes_;
   const OpRegistry& ops_;
   Refusals refusals_;
-  std::string why_;  // the last call's rule didn't take it
+  std::string why_;     // the last call's rule didn't take it
+  int64_t graphs_ = 0;  // written so far
 };
 
 }  // namespace cleave::to_onnx

@@ -46,7 +46,9 @@ Status gather(Call& c) {
   const int64_t dim = from_front(c.op().int_attr("dim"), c.rank(0));
   const V x = with_dim(c, c.in(0), c.rank(0)), index = with_dim(c, c.in(1), c.rank(1));
   const V y = c.node("GatherElements", {x, index}, {integer("axis", dim)});
-  c.give(0, c.result(0).rank() == 0 ? c.reshape(y, {}) : c.rank(1) == 0 ? c.reshape(y, c.result(0).shape) : y);
+  c.give(0, c.result(0).rank() == 0 ? c.reshape(y, {})
+            : c.rank(1) == 0        ? c.reshape(y, c.result(0).shape)
+                                    : y);
   return {};
 }
 
@@ -76,10 +78,8 @@ Status index(Call& c) {
   return {};
 }
 
-constexpr RuleEntry rules[] = {{"gather", gather},
-                               {"index_select", index_select},
-                               {"embedding", embedding},
-                               {"index", index}};
+constexpr RuleEntry rules[] = {
+    {"gather", gather}, {"index_select", index_select}, {"embedding", embedding}, {"index", index}};
 
 }  // namespace
 

@@ -1,5 +1,7 @@
 #include "export/onnx/model_builder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "export/onnx/unread.h"
@@ -8,13 +10,6 @@ namespace cleave::to_onnx {
 namespace {
 
 constexpr int64_t most_shared_bytes = 1024;  // larger constants are not compared
-
-onnx::Attribute attribute(const std::string& name, onnx::AttributeType type) {
-  onnx::Attribute a;
-  a.name = name;
-  a.type = static_cast<int64_t>(type);
-  return a;
-}
 
 std::span<const std::byte> bytes_of(const HostTensor& t) {
   return {static_cast<const std::byte*>(t.data()), static_cast<size_t>(t.bytes())};
@@ -30,32 +25,6 @@ onnx::TensorProto tensor_of(const HostTensor& t) {
 }
 
 }  // namespace
-
-onnx::Attribute integer(const std::string& name, int64_t value) {
-  onnx::Attribute a = attribute(name, onnx::AttributeType::integer);
-  a.i = value;
-  return a;
-}
-onnx::Attribute real(const std::string& name, double value) {
-  onnx::Attribute a = attribute(name, onnx::AttributeType::real);
-  a.f = static_cast<float>(value);
-  return a;
-}
-onnx::Attribute text(const std::string& name, const std::string& value) {
-  onnx::Attribute a = attribute(name, onnx::AttributeType::text);
-  a.s = value;
-  return a;
-}
-onnx::Attribute integers(const std::string& name, const Ints& values) {
-  onnx::Attribute a = attribute(name, onnx::AttributeType::integers);
-  a.ints = values;
-  return a;
-}
-onnx::Attribute graph(const std::string& name, onnx::GraphProto g) {
-  onnx::Attribute a = attribute(name, onnx::AttributeType::graph);
-  a.graph = std::make_shared<const onnx::GraphProto>(std::move(g));
-  return a;
-}
 
 // ---- names
 
@@ -80,9 +49,13 @@ std::string ModelBuilder::rename(size_t mark, const std::string& from, const std
     std::ranges::replace(n->outputs, from, to);
     if (n->name == from) n->name = to;
   }
-  for (Conversion& c : scopes_.back().casts) {
-    if (c.from == from) c.from = to;
-    if (c.made.name == from) c.made.name = to;
+  Scope& scope = scopes_.back();
+  for (size_t k = scope.made.size(); k-- > 0 && scope.made[k].node >= mark;) {
+    Made& m = scope.made[k];
+    scope.at.erase(m.key());
+    if (m.from == from) m.from = to;
+    if (m.value.name == from) m.value.name = to;
+    scope.at[m.key()] = k;
   }
   return to;
 }
@@ -112,14 +85,24 @@ Vs ModelBuilder::nodes(const std::string& op, const Vs& inputs, const std::vecto
 
 V ModelBuilder::cast(const V& x, DType t) {
   if (x.dtype == t) return x;
+  return made(x.name, fmt::format("as {}", name_of(t)), [&] {
+    return node("Cast", {x}, t, {integer("to", static_cast<int64_t>(onnx::element_of(t)))});
+  });
+}
+
+V ModelBuilder::made(const std::string& from, const std::string& what,
+                     const std::function<V()>& make) {
+  Made m{from, what, {}, mark()};
+  const std::string key = m.key();
   for (const Scope& scope : scopes_)
-    for (const Conversion& c : scope.casts)
-      if (c.from == x.name && c.to == t) return c.made;
-  const size_t at = mark();
-  const V made =
-      node("Cast", {x}, t, {integer("to", static_cast<int64_t>(onnx::element_of(t)))});
-  scopes_.back().casts.push_back({x.name, t, made, at});
-  return made;
+    if (const auto known = scope.at.find(key); known != scope.at.end())
+      return scope.made[known->second].value;
+  m.value = make();
+  m.node = mark() - 1;  // what `make` asked for stands before it
+  Scope& scope = scopes_.back();
+  scope.at[key] = scope.made.size();
+  scope.made.push_back(std::move(m));
+  return scope.made.back().value;
 }
 
 // ---- initialisers
@@ -133,8 +116,8 @@ V ModelBuilder::add_initialiser(const std::string& name, const HostTensor& t) {
 V ModelBuilder::constant(HostTensor t) {
   std::string key;
   if (t.bytes() <= most_shared_bytes) {
-    key = t.type_text() + std::string(static_cast<const char*>(t.data()),
-                                      static_cast<size_t>(t.bytes()));
+    key = t.type_text() +
+          std::string(static_cast<const char*>(t.data()), static_cast<size_t>(t.bytes()));
     if (const auto found = constants_.find(key); found != constants_.end())
       return {found->second, t.dtype()};
   }
@@ -159,7 +142,9 @@ V ModelBuilder::weight(const std::string& name, const HostTensor& t) {
 }
 
 onnx::Attribute ModelBuilder::value_attribute(const V& constant) {
-  onnx::Attribute a = attribute("value", onnx::AttributeType::tensor);
+  onnx::Attribute a;
+  a.name = "value";
+  a.type = static_cast<int64_t>(onnx::AttributeType::tensor);
   onnx::TensorProto t = *std::ranges::find(initialisers_, constant.name, &onnx::TensorProto::name);
   t.name.clear();
   t.dims = {1};
@@ -178,7 +163,10 @@ std::vector<onnx::NodeProto> ModelBuilder::end_body() {
 void ModelBuilder::roll_back(size_t mark) {
   Scope& scope = scopes_.back();
   scope.nodes.erase(scope.nodes.begin() + static_cast<std::ptrdiff_t>(mark), scope.nodes.end());
-  std::erase_if(scope.casts, [&](const Conversion& c) { return c.node >= mark; });
+  while (!scope.made.empty() && scope.made.back().node >= mark) {
+    scope.at.erase(scope.made.back().key());
+    scope.made.pop_back();
+  }
 }
 
 bool ModelBuilder::is_made_here(const std::string& name) const {

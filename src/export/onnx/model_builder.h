@@ -7,21 +7,16 @@
 // written. A body reads values of the scopes around it by their names, as ONNX allows.
 #pragma once
 #include <deque>
+#include <functional>
 #include <set>
 #include <unordered_map>
 
 #include "cleave/host_tensor.h"
+#include "export/onnx/attributes.h"
 #include "export/onnx/value.h"
 #include "onnx/model.h"
 
 namespace cleave::to_onnx {
-
-using Attributes = std::vector<onnx::Attribute>;
-onnx::Attribute integer(const std::string& name, int64_t value);
-onnx::Attribute real(const std::string& name, double value);
-onnx::Attribute text(const std::string& name, const std::string& value);
-onnx::Attribute integers(const std::string& name, const Ints& values);
-onnx::Attribute graph(const std::string& name, onnx::GraphProto g);
 
 class ModelBuilder {
  public:
@@ -39,6 +34,8 @@ class ModelBuilder {
            Attributes attributes = {});
   // x itself if it has that dtype, and the same node for the same conversion.
   V cast(const V& x, DType t);
+  // What `make` writes, once for equal texts in a scope and the bodies in it.
+  V once(const std::string& what, const std::function<V()>& make) { return made("", what, make); }
 
   // ---- initialisers; small equal ones are one
   V constant(HostTensor t);
@@ -70,16 +67,19 @@ class ModelBuilder {
   std::deque<HostTensor> take_memory() { return std::move(memory_); }
 
  private:
-  struct Conversion {
-    std::string from;
-    DType to;
-    V made;
+  // A value that may be read again: what was made of which other value.
+  struct Made {
+    std::string from, what;
+    V value;
     size_t node;
+    std::string key() const { return what + " " + from; }
   };
   struct Scope {
     std::vector<onnx::NodeProto> nodes;
-    std::vector<Conversion> casts;
+    std::vector<Made> made;                       // in order of `node`
+    std::unordered_map<std::string, size_t> at;  // by key, in `made`
   };
+  V made(const std::string& from, const std::string& what, const std::function<V()>& make);
   V add_initialiser(const std::string& name, const HostTensor& t);
 
   std::vector<Scope> scopes_;

@@ -56,9 +56,12 @@ Status edge_pad(Call& c, bool mirror) {
     if (!size.is_const() || !p.before[d].is_const() || !p.after[d].is_const())
       return c.refused("sizes that aren't numbers");
     const int64_t n = size.value(), before = p.before[d].value();
+    CLEAVE_CHECK(c.check_count({n + before + p.after[d].value()}));
     Ints at;
     for (int64_t o = -before; o < n + p.after[d].value(); ++o)
-      at.push_back(mirror ? (o < 0 ? -o : o >= n ? 2 * (n - 1) - o : o)
+      at.push_back(mirror ? (o < 0    ? -o
+                             : o >= n ? 2 * (n - 1) - o
+                                      : o)
                           : std::min(std::max<int64_t>(o, 0), n - 1));
     x = c.gather(x, c.model().list(at), static_cast<int64_t>(d));
   }

@@ -43,10 +43,10 @@ Status index_put(Call& c) {
   const Indexed at = indexed_first(c, picked);
   V v = c.in(values, t);
   if (c.shape(values) != picked) v = c.cast(c.expand(v, picked), t);
-  const V y = c.node(
-      "ScatterND",
-      {c.transpose(c.in(0, t), at.perm), at.positions, c.transpose(v, at.broadcast_first)},
-      {text("reduction", adds ? "add" : "none")});
+  const V y =
+      c.node("ScatterND",
+             {c.transpose(c.in(0, t), at.perm), at.positions, c.transpose(v, at.broadcast_first)},
+             {text("reduction", adds ? "add" : "none")});
   c.give(0, c.transpose(y, inverse(at.perm)));
   return {};
 }
@@ -95,7 +95,8 @@ Status masked_scatter(Call& c) {
   const Shape& shape = c.result(0).shape;
   const V mask = c.expand(c.in(1), shape);
   const V one = c.model().integer_number(1);
-  const V counted = c.node("CumSum", {c.flat(c.cast(mask, DType::i64)), c.model().integer_number(0)});
+  const V counted =
+      c.node("CumSum", {c.flat(c.cast(mask, DType::i64)), c.model().integer_number(0)});
   V at = c.node("Sub", {counted, one});
   at = c.node("Min", {c.node("Max", {at, c.model().integer_number(0)}),
                       c.sizes().scalar(c.op().in_type(2).numel() - Dim(1))});

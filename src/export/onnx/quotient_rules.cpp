@@ -89,8 +89,8 @@ Status shift(Call& c) {
   const auto number = [&](int64_t v) { return c.model().integer_number(v); };
   Ints powers;
   for (int k = 0; k < 63; ++k) powers.push_back(int64_t{1} << k);
-  const V beyond = c.node("Or", {c.compare("Less", b, number(0)),
-                                 c.compare("Greater", b, number(62))});
+  const V beyond =
+      c.node("Or", {c.compare("Less", b, number(0)), c.compare("Greater", b, number(62))});
   const V by = c.gather(c.model().list(powers), c.where(beyond, number(0), b), 0);
   const V whole = c.node("Sub", {a, c.node("Mod", {a, by})});
   const V sign = c.where(c.compare("Less", a, number(0)), number(-1), number(0));

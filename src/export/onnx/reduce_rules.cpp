@@ -51,8 +51,8 @@ Status arg(Call& c, const char* onnx) {
   V y = position(onnx, x);
   if (is_floating(x.dtype)) {
     const V flags = nan_flags(c, x);
-    const V any = c.compare("Greater", c.reduce("ReduceMax", flags, {dim}, true),
-                            c.number(0, DType::f32));
+    const V any =
+        c.compare("Greater", c.reduce("ReduceMax", flags, {dim}, true), c.number(0, DType::f32));
     y = c.where(any, position("ArgMax", flags), y);
   }
   c.give(0, c.reshape(y, c.result(0).shape));
@@ -116,9 +116,9 @@ Status cumprod(Call& c) {
   return {};
 }
 
-constexpr RuleEntry rules[] = {{"sum", sum},       {"prod", prod},     {"mean", mean},
-                               {"amax", amax},     {"amin", amin},     {"argmax", argmax},
-                               {"argmin", argmin}, {"any", any},       {"all", all},
+constexpr RuleEntry rules[] = {{"sum", sum},       {"prod", prod},      {"mean", mean},
+                               {"amax", amax},     {"amin", amin},      {"argmax", argmax},
+                               {"argmin", argmin}, {"any", any},        {"all", all},
                                {"cumsum", cumsum}, {"cumprod", cumprod}};
 
 }  // namespace

@@ -10,7 +10,8 @@ namespace cleave::to_onnx {
 namespace {
 
 std::optional<double> scale_of(const Call& c, size_t d) {
-  if (const AttrList* list = c.op().attr("scale_factors").get<AttrList>(); list && list->size() == 2)
+  if (const AttrList* list = c.op().attr("scale_factors").get<AttrList>();
+      list && list->size() == 2)
     return (*list)[d].as_double();
   const char* name = d == 0 ? "scales_h" : "scales_w";
   if (c.op().given(name)) return c.op().float_attr(name);
@@ -25,6 +26,7 @@ struct Resized {
 Result<Resized> resized(Call& c, size_t d) {
   const Dim &in = c.shape(0)[d + 2], &out = c.result(0).shape[d + 2];
   if (!in.is_const() || !out.is_const()) return c.refused("sizes that aren't numbers");
+  CLEAVE_CHECK(c.check_count({out.value()}));
   return Resized{in.value(), out.value(), scale_of(c, d)};
 }
 
@@ -37,9 +39,7 @@ Status nearest(Call& c) {
     Ints at;
     for (int64_t o = 0; o < r.out; ++o) {
       const auto near = static_cast<int64_t>(std::floor(static_cast<float>(o) * ratio));
-      at.push_back(r.in == r.out       ? o
-                   : r.out == 2 * r.in ? o / 2
-                                       : std::min(near, r.in - 1));
+      at.push_back(r.in == r.out ? o : r.out == 2 * r.in ? o / 2 : std::min(near, r.in - 1));
     }
     if (r.in != r.out) x = c.gather(x, c.model().list(at), static_cast<int64_t>(d) + 2);
   }
@@ -50,7 +50,9 @@ Status nearest(Call& c) {
 // (1 - f) x[low] + f x[high] along a dim.
 V blended(Call& c, const V& x, const Resized& r, bool corners, int64_t dim) {
   const auto n = static_cast<double>(r.in), m = static_cast<double>(r.out);
-  const double ratio = corners ? (r.out > 1 ? (n - 1) / (m - 1) : 0) : r.scale ? 1 / *r.scale : n / m;
+  const double ratio = corners   ? (r.out > 1 ? (n - 1) / (m - 1) : 0)
+                       : r.scale ? 1 / *r.scale
+                                 : n / m;
   Ints low, high;
   std::vector<double> fraction, rest;
   for (int64_t o = 0; o < r.out; ++o) {

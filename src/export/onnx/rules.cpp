@@ -11,10 +11,12 @@ using Table = std::unordered_map<std::string, Rule>;
 Table all_rules() {
   Table table;
   for (const auto family :
-       {unary_rules(), arithmetic_rules(), quotient_rules(), compare_rules(), convert_rules(),
-        shape_rules(), constructor_rules(), index_rules(), view_rules(), scatter_rules(), put_rules(),
-        reduce_rules(), sort_rules(), product_rules(), convolution_rules(), pool_rules(),
-        resize_rules(), pad_rules(), norm_rules(), control_rules()})
+       {unary_rules(),    arithmetic_rules(), quotient_rules(),    compare_rules(),
+        convert_rules(),  shape_rules(),      constructor_rules(), index_rules(),
+        view_rules(),     scatter_rules(),    put_rules(),         reduce_rules(),
+        sort_rules(),     product_rules(),    convolution_rules(), mean_pool_rules(),
+        max_pool_rules(), resize_rules(),     pad_rules(),         norm_rules(),
+        control_rules()})
     for (const RuleEntry& entry : family) table.emplace(entry.op, entry.rule);
   return table;
 }

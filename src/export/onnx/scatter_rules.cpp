@@ -23,8 +23,8 @@ V with_dim(Call& c, const V& x, int64_t rank) { return rank == 0 ? c.reshape(x, 
 V cut_to(Call& c, const V& x, const Shape& from, const Shape& to) {
   if (from == to) return x;
   const Ints axes = all_axes(static_cast<int64_t>(to.size()));
-  return c.node("Slice", {x, c.model().list(Ints(to.size(), 0)), c.sizes().list(to),
-                          c.model().list(axes)});
+  return c.node("Slice",
+                {x, c.model().list(Ints(to.size(), 0)), c.sizes().list(to), c.model().list(axes)});
 }
 
 Scatter scatter_of(Call& c, DType t) {
@@ -47,9 +47,7 @@ Scatter scatter_of(Call& c, DType t) {
   return s;
 }
 
-void give_scattered(Call& c, const V& y) {
-  c.give(0, c.rank(0) == 0 ? c.reshape(y, {}) : y);
-}
+void give_scattered(Call& c, const V& y) { c.give(0, c.rank(0) == 0 ? c.reshape(y, {}) : y); }
 
 V scattered(Call& c, const V& self, const Scatter& s, const V& src, const char* reduction) {
   return c.node("ScatterElements", {self, s.index, src}, how(s, reduction));
@@ -136,9 +134,9 @@ Status index_add(Call& c) {
     return {};
   }
   const Ints front = moved_first(from_front(c.op().int_attr("dim"), rank), rank);
-  const V y = c.node("ScatterND",
-                     {c.transpose(c.in(0, t), front), index, c.transpose(source, front)},
-                     {text("reduction", "add")});
+  const V y =
+      c.node("ScatterND", {c.transpose(c.in(0, t), front), index, c.transpose(source, front)},
+             {text("reduction", "add")});
   c.give(0, c.transpose(y, inverse(front)));
   return {};
 }

@@ -9,7 +9,7 @@ namespace cleave::to_onnx {
 namespace {
 
 Status view(Call& c) {
-  c.give(0, c.reshape(c.in(0), c.result(0).shape));
+  c.give(0, c.reshape(c.in(0), c.result(0).shape, c.shape(0)));
   return {};
 }
 
@@ -51,7 +51,8 @@ Status select(Call& c) {
 
 Status slice(Call& c) {
   const Window w = window_of(c.op());
-  const bool whole = w.start == Dim(0) && w.step == 1 && w.size == c.shape(0)[static_cast<size_t>(w.dim)];
+  const bool whole =
+      w.start == Dim(0) && w.step == 1 && w.size == c.shape(0)[static_cast<size_t>(w.dim)];
   c.give(0, whole ? c.in(0) : c.slice(c.in(0), w.dim, w.start, w.stop, w.step));
   return {};
 }
@@ -94,12 +95,21 @@ Status sym_numel(Call& c) {
   return {};
 }
 
-constexpr RuleEntry rules[] = {
-    {"view", view},           {"reshape", view},     {"_unsafe_view", view},
-    {"squeeze", view},        {"expand", expand},    {"permute", permute},
-    {"transpose", transpose}, {"t", t},              {"unsqueeze", unsqueeze},
-    {"select", select},       {"slice", slice},      {"flip", flip},
-    {"cat", cat},             {"sym_size", sym_size}, {"sym_numel", sym_numel}};
+constexpr RuleEntry rules[] = {{"view", view},
+                               {"reshape", view},
+                               {"_unsafe_view", view},
+                               {"squeeze", view},
+                               {"expand", expand},
+                               {"permute", permute},
+                               {"transpose", transpose},
+                               {"t", t},
+                               {"unsqueeze", unsqueeze},
+                               {"select", select},
+                               {"slice", slice},
+                               {"flip", flip},
+                               {"cat", cat},
+                               {"sym_size", sym_size},
+                               {"sym_numel", sym_numel}};
 
 }  // namespace
 

@@ -71,8 +71,7 @@ Status Sizes::bind(const Graph& g, const Vs& values) {
   }
   for (const Placeholder& p : places)
     if (p.role == Role::symint && !symbols_.contains(g.name(p.value)))
-      return unsupported("the size %{} can't be told from the shape of an input",
-                         g.name(p.value));
+      return unsupported("the size %{} can't be told from the shape of an input", g.name(p.value));
   return {};
 }
 
@@ -96,7 +95,11 @@ V Sizes::call(const DimAtom& a) {
 
 V Sizes::scalar(const Dim& d) {
   if (d.is_const()) return m_.integer_number(d.value());
-  V sum;
+  return m_.once("size " + d.text(), [&] { return sum(d); });
+}
+
+V Sizes::sum(const Dim& d) {
+  V total;
   for (const DimTerm& t : terms_of(d)) {
     V product;
     const auto times = [&](const V& v) {
@@ -105,9 +108,16 @@ V Sizes::scalar(const Dim& d) {
     for (const DimAtom& a : t.atoms)
       times(a.kind == DimAtom::Kind::symbol ? symbol(a.symbol) : call(a));
     if (t.factor != 1 || product.name.empty()) times(m_.integer_number(t.factor));
-    sum = sum.name.empty() ? product : binary("Add", sum, product);
+    total = total.name.empty() ? product : binary("Add", total, product);
   }
-  return sum;
+  return total;
+}
+
+// i64[1]
+V Sizes::item(const Dim& d) {
+  if (d.is_const()) return m_.list({d.value()});
+  return m_.once("item " + d.text(),
+                 [&] { return m_.node("Unsqueeze", {scalar(d), m_.list({0})}, DType::i64); });
 }
 
 V Sizes::list(const Shape& dims) {
@@ -115,12 +125,12 @@ V Sizes::list(const Shape& dims) {
   for (const Dim& d : dims)
     if (d.is_const()) known.push_back(d.value());
   if (known.size() == dims.size()) return m_.list(known);
-  Vs parts;
-  for (const Dim& d : dims)
-    parts.push_back(d.is_const() ? m_.list({d.value()})
-                                 : m_.node("Unsqueeze", {scalar(d), m_.list({0})}, DType::i64));
-  if (parts.size() == 1) return parts[0];
-  return m_.node("Concat", parts, DType::i64, {integer("axis", 0)});
+  if (dims.size() == 1) return item(dims[0]);
+  return m_.once("sizes " + shape_text(dims), [&] {
+    Vs parts;
+    for (const Dim& d : dims) parts.push_back(item(d));
+    return m_.node("Concat", parts, DType::i64, {integer("axis", 0)});
+  });
 }
 
 }  // namespace cleave::to_onnx

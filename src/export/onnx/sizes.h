@@ -28,6 +28,8 @@ class Sizes {
  private:
   bool bind_one(const Dim& size, const V& value);
   V call(const DimAtom& a);
+  V sum(const Dim& d);
+  V item(const Dim& d);
   V binary(const char* op, const V& a, const V& b) { return m_.node(op, {a, b}, DType::i64); }
 
   ModelBuilder& m_;

@@ -11,11 +11,11 @@ namespace {
 
 // Functions that ONNX has, on floats.
 constexpr std::pair<std::string_view, const char*> functions[] = {
-    {"acos", "Acos"}, {"acosh", "Acosh"},     {"asin", "Asin"},       {"asinh", "Asinh"},
-    {"atan", "Atan"}, {"atanh", "Atanh"},     {"cos", "Cos"},         {"cosh", "Cosh"},
-    {"erf", "Erf"},   {"exp", "Exp"},         {"log", "Log"},         {"reciprocal", "Reciprocal"},
-    {"sin", "Sin"},   {"sigmoid", "Sigmoid"}, {"sinh", "Sinh"},       {"sqrt", "Sqrt"},
-    {"tanh", "Tanh"}, {"ceil", "Ceil"},       {"floor", "Floor"},     {"abs", "Abs"},
+    {"acos", "Acos"}, {"acosh", "Acosh"},     {"asin", "Asin"},   {"asinh", "Asinh"},
+    {"atan", "Atan"}, {"atanh", "Atanh"},     {"cos", "Cos"},     {"cosh", "Cosh"},
+    {"erf", "Erf"},   {"exp", "Exp"},         {"log", "Log"},     {"reciprocal", "Reciprocal"},
+    {"sin", "Sin"},   {"sigmoid", "Sigmoid"}, {"sinh", "Sinh"},   {"sqrt", "Sqrt"},
+    {"tanh", "Tanh"}, {"ceil", "Ceil"},       {"floor", "Floor"}, {"abs", "Abs"},
     {"neg", "Neg"}};
 
 const char* function_of(const Call& c) {
@@ -79,8 +79,8 @@ Status rsqrt(Call& c) {
 
 // In f64: the quotient of two f32 would be off at powers of the base.
 Status logarithm(Call& c, double scale) {
-  c.give(0, c.node("Mul", {c.node("Log", {c.cast(operand(c), DType::f64)}),
-                           c.number(scale, DType::f64)}));
+  c.give(0, c.node("Mul",
+                   {c.node("Log", {c.cast(operand(c), DType::f64)}), c.number(scale, DType::f64)}));
   return {};
 }
 Status log2(Call& c) { return logarithm(c, std::numbers::log2e); }
@@ -128,8 +128,7 @@ Status sign(Call& c) {
 
 Status relu(Call& c) {
   const V x = operand(c);
-  c.give(0, x.dtype == DType::i64 ? c.node("Max", {x, c.number(0, x.dtype)})
-                                  : c.node("Relu", {x}));
+  c.give(0, x.dtype == DType::i64 ? c.node("Max", {x, c.number(0, x.dtype)}) : c.node("Relu", {x}));
   return {};
 }
 
@@ -157,19 +156,41 @@ Status bitwise_not(Call& c) {
   return {};
 }
 
-constexpr RuleEntry rules[] = {
-    {"acos", function},   {"acosh", function},   {"asin", function},
-    {"asinh", function},  {"atan", function},    {"atanh", function},
-    {"cos", function},    {"cosh", function},    {"erf", function},
-    {"exp", function},    {"log", function},     {"reciprocal", function},
-    {"sin", function},    {"sigmoid", function}, {"sinh", function},
-    {"sqrt", function},   {"tanh", function},    {"abs", function},
-    {"neg", function},    {"ceil", rounding},    {"floor", rounding},
-    {"trunc", trunc},     {"round", round},      {"tan", tan},
-    {"rsqrt", rsqrt},     {"log2", log2},        {"log10", log10},
-    {"expm1", expm1},     {"log1p", log1p},      {"sign", sign},
-    {"relu", relu},       {"isnan", isnan},      {"isinf", isinf},
-    {"logical_not", logical_not}, {"bitwise_not", bitwise_not}};
+constexpr RuleEntry rules[] = {{"acos", function},
+                               {"acosh", function},
+                               {"asin", function},
+                               {"asinh", function},
+                               {"atan", function},
+                               {"atanh", function},
+                               {"cos", function},
+                               {"cosh", function},
+                               {"erf", function},
+                               {"exp", function},
+                               {"log", function},
+                               {"reciprocal", function},
+                               {"sin", function},
+                               {"sigmoid", function},
+                               {"sinh", function},
+                               {"sqrt", function},
+                               {"tanh", function},
+                               {"abs", function},
+                               {"neg", function},
+                               {"ceil", rounding},
+                               {"floor", rounding},
+                               {"trunc", trunc},
+                               {"round", round},
+                               {"tan", tan},
+                               {"rsqrt", rsqrt},
+                               {"log2", log2},
+                               {"log10", log10},
+                               {"expm1", expm1},
+                               {"log1p", log1p},
+                               {"sign", sign},
+                               {"relu", relu},
+                               {"isnan", isnan},
+                               {"isinf", isinf},
+                               {"logical_not", logical_not},
+                               {"bitwise_not", bitwise_not}};
 
 }  // namespace
 

@@ -31,8 +31,7 @@ void drop_unread(onnx::GraphProto& g) {
   }
   std::ranges::reverse(kept);
   g.nodes = std::move(kept);
-  std::erase_if(g.initializers,
-                [&](const onnx::TensorProto& t) { return !read.contains(t.name); });
+  std::erase_if(g.initializers, [&](const onnx::TensorProto& t) { return !read.contains(t.name); });
 }
 
 }  // namespace cleave::to_onnx

@@ -89,10 +89,8 @@ Status im2col(Call& c) {
   return {};
 }
 
-constexpr RuleEntry rules[] = {{"as_strided", as_strided},
-                               {"diagonal", diagonal},
-                               {"unfold", unfold},
-                               {"im2col", im2col}};
+constexpr RuleEntry rules[] = {
+    {"as_strided", as_strided}, {"diagonal", diagonal}, {"unfold", unfold}, {"im2col", im2col}};
 
 }  // namespace
 

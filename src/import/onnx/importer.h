@@ -10,10 +10,10 @@
 #include <unordered_map>
 
 #include "import/onnx/import_onnx.h"
-#include "onnx/model.h"
 #include "import/onnx/tensor_data.h"
 #include "import/onnx/value.h"
 #include "ir/builder.h"
+#include "onnx/model.h"
 
 namespace cleave::onnx {
 

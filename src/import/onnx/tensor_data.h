@@ -4,8 +4,8 @@
 
 #include "base/result.h"
 #include "cleave/host_tensor.h"
-#include "onnx/model.h"
 #include "ir/array.h"
+#include "onnx/model.h"
 
 namespace cleave::onnx {
 

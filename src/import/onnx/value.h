@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "cleave/host_tensor.h"
-#include "onnx/element.h"
 #include "ir/array.h"
 #include "ir/graph.h"
+#include "onnx/element.h"
 
 namespace cleave::onnx {
 

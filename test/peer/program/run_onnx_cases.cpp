@@ -18,8 +18,8 @@
 #include "import/onnx/import_onnx.h"
 #include "import/onnx/read_model.h"
 #include "import/onnx/tensor_data.h"
-#include "onnx/wire.h"
 #include "interp/array_memory.h"
+#include "onnx/wire.h"
 #include "op/registry.h"
 #include "runtime/thread_pool.h"
 

@@ -1,5 +1,5 @@
-// write_onnx_samples FOLDER [--first N] [OPERATOR ...]: every sample of the operators as an ONNX
-// model, with the oracle's results, for onnx_export.py to compare with onnxruntime.
+// write_onnx_samples FOLDER FIRST OPSET [OPERATOR ...]: samples of the operators, so many of each or
+// all (0), as ONNX models with the oracle's results, for onnx_export.py to compare with onnxruntime.
 //
 // For each operator OP.safetensors (K.in.NAME, K.out.J of sample K), OP.json and OP.K.onnx.
 // OP.json: [{"sample": 3, "written": true, "why": "", "call": its line}, ...]
@@ -17,7 +17,7 @@ namespace cleave::law {
 namespace {
 
 Result<Json> write_sample(const OpRegistry& ops, const OpDef& op, const Sample& sample, size_t k,
-                          const std::string& stem, TensorFile& file) {
+                          int64_t opset, const std::string& stem, TensorFile& file) {
   Graph g;
   Arrays inputs;
   CLEAVE_TRY(const SampleCall call, add_sample(g, op, sample, k, Floats::own, "s", inputs));
@@ -25,7 +25,7 @@ Result<Json> write_sample(const OpRegistry& ops, const OpDef& op, const Sample& 
   for (uint32_t r = 0; r < node.output_count; ++r)
     if (!g.type(node.out(r)).is_none) g.add_return({node.out(r), ReturnKind::result, {}});
   Json out = {{"sample", k}, {"written", false}, {"why", ""}, {"call", print_node(g, call.node)}};
-  const Result<to_onnx::ExportedModel> m = to_onnx::export_onnx(g, ops);
+  const Result<to_onnx::ExportedModel> m = to_onnx::export_onnx(g, ops, {.opset = opset});
   if (!m.ok()) {
     if (m.failure().kind != ErrorKind::unsupported) return m.failure();
     out["why"] = m.failure().message;
@@ -44,17 +44,14 @@ Result<Json> write_sample(const OpRegistry& ops, const OpDef& op, const Sample& 
 }
 
 int run(const std::vector<std::string>& words) {
-  if (words.empty()) {
-    fmt::print(stderr, "usage: write_onnx_samples FOLDER [--first N] [OPERATOR ...]\n");
+  if (words.size() < 3) {
+    fmt::print(stderr, "usage: write_onnx_samples FOLDER FIRST OPSET [OPERATOR ...]\n");
     return 1;
   }
   const OpRegistry ops = value_or_throw(core_ops());
-  size_t first = SIZE_MAX;
-  std::vector<std::string> wanted(words.begin() + 1, words.end());
-  if (wanted.size() >= 2 && wanted[0] == "--first") {
-    first = std::stoul(wanted[1]);
-    wanted.erase(wanted.begin(), wanted.begin() + 2);
-  }
+  const size_t first = words[1] == "0" ? SIZE_MAX : std::stoul(words[1]);
+  const int64_t opset = std::stol(words[2]);
+  const std::vector<std::string> wanted(words.begin() + 3, words.end());
   int bad = 0;
   for (const auto& op : ops.all()) {
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), op->name) == wanted.end())
@@ -64,7 +61,7 @@ int run(const std::vector<std::string>& words) {
     Json list = Json::array();
     const Samples samples = op->samples();
     for (size_t k = 0; k < samples.size() && k < first; ++k) {
-      Result<Json> one = write_sample(ops, *op, samples[k], k, stem, file);
+      Result<Json> one = write_sample(ops, *op, samples[k], k, opset, stem, file);
       if (one.ok()) {
         list.push_back(*std::move(one));
       } else {
