@@ -130,8 +130,9 @@ TEST(OnnxHostile, PadsThatTakeMemory) {
   };
   for (const char* mode : {"reflect", "edge", "wrap"}) {
     EXPECT_EQ(padded(1000, mode), "") << mode;
-    EXPECT_NE(padded(int64_t{1} << 22, mode).find("a dim of 8 padded by 0 and 4194304, expected "
-                                                  "at most 1048576 elements"),
+    EXPECT_NE(padded(int64_t{1} << 22, mode)
+                  .find("a dim of 8 padded by 0 and 4194304, expected "
+                        "at most 1048576 elements"),
               std::string::npos)
         << padded(int64_t{1} << 22, mode);
   }
