@@ -1,5 +1,5 @@
-// Any text is a graph for `cleave remat`, or an error. The order that a graph is given in runs every
-// task once, each behind what it reads.
+// Any text is a graph for `cleave remat`, or an error. The order that a graph is given in runs each
+// task once, behind what it reads.
 #include "test/fuzz/harness.h"
 #include "tool/remat_graph.h"
 

@@ -1,5 +1,5 @@
-// Any text is a target file, or a word for a target, or an error; what is read is written so that it
-// reads back the same.
+// Any text is a target file, or a word for a target, or an error; what is read is written so that
+// it reads back the same.
 #include "base/target_file.h"
 #include "test/fuzz/harness.h"
 

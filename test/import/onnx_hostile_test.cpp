@@ -121,6 +121,24 @@ TEST(OnnxHostile, CountsThatDontFitTheirNumbers) {
             "model: initializer \"w\": has 1 elements, expected 1099511627776");
 }
 
+TEST(OnnxHostile, PadsThatTakeMemory) {
+  const auto padded = [](int64_t by, const char* mode) {
+    OnnxFile f;
+    f.input("x", {8}).initializer("p", ints({0, by}));
+    f.node("Pad", {"x", "p"}, {"y"}, {onnx_text("mode", mode)}).output("y");
+    return failure_of(f.bytes());
+  };
+  for (const char* mode : {"reflect", "edge", "wrap"}) {
+    EXPECT_EQ(padded(1000, mode), "") << mode;
+    EXPECT_NE(padded(int64_t{1} << 22, mode)
+                  .find("a dim of 8 padded by 0 and 4194304, expected "
+                        "at most 1048576 elements"),
+              std::string::npos)
+        << padded(int64_t{1} << 22, mode);
+  }
+  EXPECT_EQ(padded(int64_t{1} << 22, "constant"), "");
+}
+
 TEST(OnnxHostile, ValuesThatDependOnThemselves) {
   OnnxFile f;
   f.input("x", {1}).node("Add", {"x", "b"}, {"a"}).node("Add", {"x", "a"}, {"b"}).output("b");

@@ -7,8 +7,8 @@
 namespace cleave::onnx {
 namespace {
 
-constexpr int64_t largest_known = 1 << 16;        // elements that are looked at
-constexpr int64_t most_known = int64_t{1} << 24;  // elements that are held, of all values
+constexpr int64_t largest_known = 1 << 16;  // elements that are looked at
+constexpr int64_t most_known = 1 << 22;     // elements that are held, of all values
 
 }  // namespace
 

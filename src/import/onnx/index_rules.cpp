@@ -97,13 +97,19 @@ int64_t source(const std::string& mode, int64_t at, int64_t n) {
   return within < n ? within : period - within;
 }
 
+// Its index is as long as the padded line, whatever the file's size: ten seconds of sound fit.
+constexpr int64_t longest_padded = 1 << 20;
+
 Result<V> padded_by_source(Call& c, V x, int64_t axis, int64_t before, int64_t after,
                            const std::string& mode) {
   const Dim n = c.shape(x)[static_cast<size_t>(axis)];
   if (!n.is_const()) return unsupported("{} of a size that isn't a number", mode);
   const int64_t total = n.value() + before + after;
-  if (n.value() == 0 || total < 0 || total > int64_t{1} << 24)
+  if (n.value() == 0 || total < 0)
     return user_error("a dim of {} padded by {} and {}", n.value(), before, after);
+  if (total > longest_padded)
+    return unsupported("a dim of {} padded by {} and {}, expected at most {} elements of mode {}",
+                       n.value(), before, after, longest_padded, mode);
   Ints index;
   for (int64_t k = 0; k < total; ++k) index.push_back(source(mode, k - before, n.value()));
   return taken(c, x, axis, index);
