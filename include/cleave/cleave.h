@@ -43,6 +43,7 @@
 #include "cleave/partial.h"
 #include "cleave/partition.h"
 #include "cleave/partitioner.h"
+#include "cleave/pretrained.h"
 #include "cleave/progress.h"
 #include "cleave/random.h"
 #include "cleave/recompute.h"
