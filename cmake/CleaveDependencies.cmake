@@ -11,10 +11,15 @@ find_library(CLEAVE_XXHASH xxhash REQUIRED)
 find_path(CLEAVE_XXHASH_INCLUDE xxhash.h REQUIRED)
 find_library(CLEAVE_ZIP zip REQUIRED)
 find_path(CLEAVE_ZIP_INCLUDE zip.h REQUIRED)
+find_library(CLEAVE_PCRE2 pcre2-8 REQUIRED)
+find_path(CLEAVE_PCRE2_INCLUDE pcre2.h REQUIRED)
+find_library(CLEAVE_UTF8PROC utf8proc REQUIRED)
+find_path(CLEAVE_UTF8PROC_INCLUDE utf8proc.h REQUIRED)
 
 add_library(cleave_dependencies INTERFACE)
 target_link_libraries(cleave_dependencies INTERFACE
   fmt::fmt simdjson::simdjson nlohmann_json::nlohmann_json ${CLEAVE_XXHASH} ${CLEAVE_ZIP}
+  ${CLEAVE_PCRE2} ${CLEAVE_UTF8PROC}
   Threads::Threads ${CMAKE_DL_LIBS})
 
 add_library(cleave_tool_dependencies INTERFACE)

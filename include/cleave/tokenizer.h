@@ -24,9 +24,7 @@
 
 namespace cleave {
 
-namespace text {
 class TokenizerState;
-}
 
 // A handle: copies share what was loaded, which doesn't change. Several threads may use one at the same time.
 class CLEAVE_API Tokenizer {
@@ -61,8 +59,8 @@ class CLEAVE_API Tokenizer {
   std::string token(int64_t id) const;
 
  private:
-  explicit Tokenizer(std::shared_ptr<const text::TokenizerState> state);
-  std::shared_ptr<const text::TokenizerState> state_;
+  explicit Tokenizer(std::shared_ptr<const TokenizerState> state);
+  std::shared_ptr<const TokenizerState> state_;
 };
 
 }  // namespace cleave
