@@ -16,6 +16,10 @@ set(cleave_alone
     src/lower/fuse_rows.cpp
     src/plan/offsets_search.cpp
     src/plan/offsets_verify.cpp
+    src/pretrained/bert.cpp  # models have the same parts
+    src/pretrained/gpt2.cpp
+    src/pretrained/llama.cpp
+    src/pretrained/vit.cpp
     src/remat/cut_graph.cpp
     src/remat/whole_candidates.cpp
     test/backend/simulated_cublas.cpp

@@ -46,9 +46,12 @@ enum class PretrainedTask : uint8_t { causal_language, masked_language, image_cl
 // store() has those of state_dict().
 class CLEAVE_API Pretrained : public nn::Module {
  public:
+  Pretrained(const Pretrained&) = default;
+  Pretrained& operator=(const Pretrained&) = default;
   // `config` is a config.json, or a folder that has one. Initial values are distributed as
-  // transformers draws them (initializer_range). Errors (user): a file that isn't there, isn't
-  // JSON or lacks a field, sizes that contradict each other; (unsupported): another model or value.
+  // transformers draws them (initializer_range), fields that are absent have its defaults. Errors
+  // (user): a file that isn't there or isn't JSON, sizes that contradict each other, more
+  // parameters than this machine's memory holds; (unsupported): another model or value.
   static Pretrained make(const std::string& config, Generator& rng,
                          const PretrainedOptions& options = {});
 

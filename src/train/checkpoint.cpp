@@ -71,7 +71,7 @@ Result<Metadata> load(const std::string& path, const std::vector<PrefixedStore>&
   CLEAVE_CHECK(check_no_averages(path, targets));
   drop_missing_rates(targets, file);
   CLEAVE_TRY(const MatchedTensors matched,
-             match_tensors(path, file, targets, {}, without_scale(targets)));
+             match_tensors(path, file.entries(), targets, {}, without_scale(targets)));
   copy_tensors(matched.matches);
   Metadata about = file.metadata();
   about.erase(version_key);

@@ -21,11 +21,11 @@ std::string some_of(const std::vector<std::string>& names) {
 // The entries of the file by the model's names.
 using Entries = std::map<std::string, const TensorEntry*, std::less<>>;
 
-Result<Entries> renamed_entries(const std::string& path, const SafetensorsFile& file,
+Result<Entries> renamed_entries(const std::string& path, std::span<const TensorEntry> given,
                                 const LoadOptions& options, const SkipsName& skips,
                                 LoadReport& report) {
   Entries out;
-  for (const TensorEntry& e : file.entries()) {
+  for (const TensorEntry& e : given) {
     std::string name = e.name;
     if (skips && skips(name)) continue;
     if (!name.starts_with(options.prefix)) {
@@ -67,12 +67,12 @@ std::vector<LoadTarget> load_targets(const std::vector<PrefixedStore>& stores) {
   return out;
 }
 
-Result<MatchedTensors> match_tensors(const std::string& path, const SafetensorsFile& file,
+Result<MatchedTensors> match_tensors(const std::string& path, std::span<const TensorEntry> given,
                                      const std::vector<LoadTarget>& targets,
                                      const LoadOptions& options, const SkipsName& skips) {
   MatchedTensors out;
   LoadReport& report = out.report;
-  CLEAVE_TRY(Entries entries, renamed_entries(path, file, options, skips, report));
+  CLEAVE_TRY(Entries entries, renamed_entries(path, given, options, skips, report));
   std::vector<std::string> other_type, unequal;
   for (const LoadTarget& t : targets) {
     const TensorEntry* found = nullptr;

@@ -25,8 +25,8 @@ struct MatchedTensors {
   std::vector<TensorMatch> matches;
   LoadReport report;
 };
-// Error (user): lists all that doesn't fit.
-Result<MatchedTensors> match_tensors(const std::string& path, const SafetensorsFile& file,
+// Error (user): lists all that doesn't fit. `entries` outlive the matches.
+Result<MatchedTensors> match_tensors(const std::string& path, std::span<const TensorEntry> entries,
                                      const std::vector<LoadTarget>& targets,
                                      const LoadOptions& options, const SkipsName& skips = {});
 // Copies, and converts where the dtype is another one.

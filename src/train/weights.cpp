@@ -18,7 +18,7 @@ Result<LoadReport> load(const std::string& path, const nn::Module& model,
                         const LoadOptions& options) {
   CLEAVE_TRY(SafetensorsFile file, SafetensorsFile::open(path));
   Result<MatchedTensors> matched =
-      match_tensors(path, file, load_targets({{"", model.store()}}), options);
+      match_tensors(path, file.entries(), load_targets({{"", model.store()}}), options);
   if (!matched.ok()) {
     const bool is_checkpoint = file.metadata().contains("cleave_checkpoint");
     const bool has_state =
