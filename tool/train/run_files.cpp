@@ -51,17 +51,18 @@ Status RunFiles::resume(const Store& store) const {
     have.emplace(key, value);
     wanted.emplace(key, value);
   }
-  for (const auto& [key, want] : wanted) {
-    auto at = have.find(key);
-    if (at == have.end())
+  for (const auto& [key, want] : wanted)
+    if (!have.contains(key))
       return user_error("{}: not a checkpoint of `cleave train`{}: no '{}'", path,
                         o_.is_model_run() ? " with such a model" : "", key);
-    if (at->second == want) continue;
+  for (const auto& [key, want] : wanted) {
+    const std::string& had = have.at(key);
+    if (had == want) continue;
     if (key == "vocabulary")
       return user_error("{}: was trained on a text with other characters than {}", path, o_.text);
     if (key == "data")
       return user_error("{}: was trained on other data than {}", path, o_.data_path());
-    return user_error("{}: was made with --{} {}, this run has {}", path, key, at->second, want);
+    return user_error("{}: was made with --{} {}, this run has {}", path, key, had, want);
   }
   load_checkpoint(path, store);
   return {};
