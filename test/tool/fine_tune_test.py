@@ -123,6 +123,25 @@ class FineTune(Case):
         a, b = (losses(self.ok(self.train(*data, "--steps", 3))) for data in (("--text", text), ("--tokens", tokens)))
         self.assertEqual(a, b)
 
+    def test_budget_and_mixed_precision(self):
+        run = ("--text", self.words, "--steps", 6, "--accumulate", 2)
+        plain, tight, mixed = (self.ok(self.train(*run, *more)) for more in ((), ("--budget", "90%"), ("--autocast", "bf16")))
+        self.assertEqual(losses(tight), losses(plain))
+        peaks = [records(r)[-1]["planned_peak_bytes"] for r in (plain, tight)]
+        self.assertLess(peaks[1], peaks[0])
+        self.assertEqual(records(tight)[-1]["peak_bytes"], peaks[1])
+        self.assertNotEqual(losses(mixed), losses(plain))
+        for a, b in zip(losses(mixed), losses(plain), strict=True): self.assertLess(abs(a - b), 0.02 * b)
+
+    def test_steps_that_f16_skips_count_in_the_order_of_the_data(self):
+        run = ("--text", self.words, "--steps", 14, "--accumulate", 2, "--autocast", "f16", "--init-scale", 2**36)
+        whole, half = self.ok(self.train(*run)), self.path("half.safetensors")
+        self.ok(self.train("--text", self.words, "--steps", 4, *run[4:], "--schedule", "constant", "--warmup", 0, "--out", half))
+        self.assertGreater(records(whole)[-1]["skipped_steps"], 4)
+        resumed = [r for r in records(self.ok(self.train(*run, "--resume", half))) if "loss" in r]
+        keys = ("step", "loss", "loss_scale", "skipped_steps", "lr", "tokens")
+        self.assertEqual([[r[k] for k in keys] for r in resumed], [[r[k] for k in keys] for r in records(whole)[4:-1]])
+
     def test_held_out_file_and_epochs(self):
         whole = self.ok(self.train("--text", self.words, "--epochs", 1, "--held-out", self.words))
         self.assertEqual(len(losses(whole)), 2601 // 16 // 3)

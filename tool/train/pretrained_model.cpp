@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "tool/graph_file.h"
+#include "tool/grouped.h"
 #include "tool/train/run_model.h"
 
 namespace cleave::tool {
@@ -83,7 +84,7 @@ Result<RunModel> pretrained_model(const TrainArguments& o) {
              .files = files};
   m.about = m.is_of_images() ? fmt::format("model    {}", m.name)
                              : fmt::format("model    {}, vocabulary {}, context {}", m.name,
-                                           m.vocabulary, m.context);
+                                           grouped(m.vocabulary), m.context);
   m.identity["dropout"] = o.dropout ? number(*o.dropout) : "of the config";
   if (m.is_masked) m.identity["masked"] = number(o.masked.value_or(0.15));
   m.save = [model](const std::string& folder) { model.save(folder); };

@@ -57,6 +57,7 @@ Status Trainer::run() {
   CLEAVE_CHECK(check_stdout());
   const InterruptGuard guard;
   CLEAVE_CHECK(steps());
+  report_->clear();
   CLEAVE_CHECK(files_.write(step_.store()));
   const std::optional<double> val_loss = validation_.mean_loss();
   if (!val_loss) return interrupt(*o_.steps);
