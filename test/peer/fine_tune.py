@@ -159,6 +159,7 @@ def main():
     transformers.logging.disable_progress_bar()
     vocabulary = 61
     ids = torch.tensor([(5 + 3 * k + (k * k) % 7) % 54 + 7 for k in range(60 * T)])
+    ids[::37] = 2  # [MASK] of the tokenizer below
     windows = ids.view(-1, T)
     no_dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     small = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}

@@ -119,9 +119,11 @@ class FineTune(Case):
         many = self.ids * 300
         text = self.file("long.txt", "".join(WORDS[i] + ("\n" if k % 9 == 8 else " ") for k, i in enumerate(many)))
         self.assertGreater(os.path.getsize(text), 2 << 20)
-        tokens = self.file("long.u16", struct.pack(f"<{len(many) + 1}H", *many, 0))
-        a, b = (losses(self.ok(self.train(*data, "--steps", 3))) for data in (("--text", text), ("--tokens", tokens)))
-        self.assertEqual(a, b)
+        template = self.folder_of("template", GPT2, tokenizer(template=True))
+        for model, stream in ((self.model, [*many, 0]), (template, [2, *many, 3])):
+            tokens = self.file("long.u16", struct.pack(f"<{len(stream)}H", *stream))
+            a, b = (losses(self.ok(self.train(*data, "--steps", 3, model=model))) for data in (("--text", text), ("--tokens", tokens)))
+            self.assertEqual(a, b)
 
     def test_budget_and_mixed_precision(self):
         run = ("--text", self.words, "--steps", 6, "--accumulate", 2)
