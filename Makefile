@@ -161,10 +161,11 @@ fuzz-misuse: build/asan/build.ninja
 
 # Every sample of every operator, and the examples' models, beside PyTorch 2.13.
 peer: build/release/build.ninja
-	@$(NINJA) -C build/release write_samples examples bin/cleave
+	@$(NINJA) -C build/release write_samples examples bin/cleave run_pretrained
 	@python3 test/peer/samples.py build/release/bin/write_samples
 	@python3 test/peer/examples.py build/release/bin --f64
 	@python3 test/peer/autocast.py build/release/bin
+	@python3 test/peer/pretrained.py build/release/bin/run_pretrained
 
 # Random graphs beside PyTorch's results and gradients: make peer-fuzz N=1000 SEED=0.
 peer-fuzz: build/release/build.ninja

@@ -116,7 +116,9 @@ double parameters(const Config& c) {
   const auto v = static_cast<double>(c.vocabulary), w = static_cast<double>(c.width),
              n = static_cast<double>(c.inner), d = static_cast<double>(c.head_width);
   const double q = d * static_cast<double>(c.heads), kv = d * static_cast<double>(c.kv_heads);
-  const double layer = 2 * w * (q + kv) + 3 * w * n + 4 * w + q + 2 * kv + 2 * n;
+  const double biases = (c.has_qkv_bias ? q + 2 * kv : 0) + (c.has_output_bias ? w : 0) +
+                        (c.has_mlp_bias ? 2 * n + w : 0);
+  const double layer = 2 * w * (q + kv) + 3 * w * n + 2 * w + biases;
   return (c.is_tied ? 1 : 2) * v * w + static_cast<double>(c.layers) * layer + w;
 }
 

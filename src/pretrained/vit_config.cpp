@@ -74,7 +74,7 @@ double parameter_count(const VitConfig& c) {
   const auto w = static_cast<double>(c.width), n = static_cast<double>(c.inner);
   const double patch = static_cast<double>(c.channels) * static_cast<double>(c.patch_height) *
                        static_cast<double>(c.patch_width);
-  const double layer = w * (4 * w + 2 * n) + 9 * w + n;
+  const double layer = w * (4 * w + 2 * n) + (c.has_qkv_bias ? 9 : 6) * w + n;
   return w * (patch + static_cast<double>(c.patches()) + 5) +
          static_cast<double>(c.layers) * layer + static_cast<double>(c.labels) * (w + 1);
 }

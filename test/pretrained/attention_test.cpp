@@ -12,19 +12,20 @@ namespace {
 constexpr int64_t length = 6, width = 2, heads = 4, kv_heads = 2;
 
 // [1,h,length,width] at (head, position, element).
-double element(const Array& x, int64_t head, int64_t t, int64_t e) {
+double element(const HostTensor& x, int64_t head, int64_t t, int64_t e) {
   return x.number((head * length + t) * width + e);
 }
 
-Array some(int64_t h, double phase) {
-  Array a(DType::f64, {1, h, length, width});
-  for (int64_t k = 0; k < a.numel(); ++k) a.set(k, std::sin(phase + 1.7 * static_cast<double>(k)));
+HostTensor some(int64_t h, double phase) {
+  HostTensor a(DType::f64, {1, h, length, width});
+  for (int64_t k = 0; k < a.numel(); ++k)
+    a.set_number(k, std::sin(phase + 1.7 * static_cast<double>(k)));
   return a;
 }
 
 // What position t of a head sees: positions [first, last].
-double expected(const Array& q, const Array& k, const Array& v, int64_t head, int64_t t, int64_t e,
-                int64_t first, int64_t last, double scale) {
+double expected(const HostTensor& q, const HostTensor& k, const HostTensor& v, int64_t head,
+                int64_t t, int64_t e, int64_t first, int64_t last, double scale) {
   const int64_t own = head / (heads / kv_heads);
   double sum = 0, weights = 0;
   for (int64_t j = first; j <= last; ++j) {
@@ -38,15 +39,15 @@ double expected(const Array& q, const Array& k, const Array& v, int64_t head, in
 }
 
 void check(const Attention& a, int64_t window) {
-  const Graph g = test::traced({{"q", DType::f64, {1, heads, length, width}},
-                                {"k", DType::f64, {1, kv_heads, length, width}},
-                                {"v", DType::f64, {1, kv_heads, length, width}}},
-                               [&](const Tensor& q, const Tensor& k, const Tensor& v) {
-                                 return attended(q, k, v, a, Location::current());
-                               });
-  const Array q = some(heads, 0.1), k = some(kv_heads, 0.2), v = some(kv_heads, 0.3);
-  const Array y = test::run(g, {{"q", q}, {"k", k}, {"v", v}})[0];
-  ASSERT_EQ(y.shape, (std::vector<int64_t>{1, length, heads * width}));
+  CompiledFunction f =
+      compile([&](const Tensor& q, const Tensor& k,
+                  const Tensor& v) { return attended(q, k, v, a, Location::current()); },
+              {{"q", DType::f64, {1, heads, length, width}},
+               {"k", DType::f64, {1, kv_heads, length, width}},
+               {"v", DType::f64, {1, kv_heads, length, width}}});
+  const HostTensor q = some(heads, 0.1), k = some(kv_heads, 0.2), v = some(kv_heads, 0.3);
+  const HostTensor y = f.run({q, k, v})[0];
+  ASSERT_EQ(y.shape(), (std::vector<int64_t>{1, length, heads * width}));
   for (int64_t head = 0; head < heads; ++head)
     for (int64_t t = 0; t < length; ++t)
       for (int64_t e = 0; e < width; ++e) {

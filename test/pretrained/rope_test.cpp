@@ -5,7 +5,6 @@
 #include <numbers>
 
 #include "test/pretrained/small.h"
-#include "test/trace/traced.h"
 
 namespace cleave::pretrained {
 namespace {
@@ -96,11 +95,13 @@ TEST(Rope, llama3_stretches_long_waves) {
 }
 
 TEST(Rope, pairs_are_rotated) {
-  const Graph g = test::traced({{"x", DType::f64, {1, 1, 3, 4}}}, [](const Tensor& x) {
-    return rotated(x, rotation({}, 3, 4, DType::f64, Location::current()), Location::current());
-  });
   const std::vector<double> x = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-  const Array y = test::run(g, {{"x", test::filled({1, 1, 3, 4}, x)}})[0];
+  CompiledFunction f = compile(
+      [](const Tensor& t) {
+        return rotated(t, rotation({}, 3, 4, DType::f64, Location::current()), Location::current());
+      },
+      {{"x", DType::f64, {1, 1, 3, 4}}});
+  const HostTensor y = f.run({HostTensor::from<double>(x, {1, 1, 3, 4})})[0];
   for (size_t t = 0; t < 3; ++t)
     for (size_t k = 0; k < 2; ++k) {
       const double angle = static_cast<double>(t) * (k == 0 ? 1 : 0.01);

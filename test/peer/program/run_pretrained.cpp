@@ -1,8 +1,8 @@
 // Runs a model of transformers on one batch, for test/peer/pretrained.py.
 //
-//   run_pretrained FOLDER WEIGHTS OUT MAX_SHARD_BYTES DTYPE
+//   run_pretrained CONFIG WEIGHTS BATCH OUT MAX_SHARD_BYTES DTYPE
 //
-// FOLDER has config.json and batch.safetensors (input, labels), WEIGHTS is what load() takes.
+// CONFIG is what make() takes, WEIGHTS what load() does; BATCH.safetensors has input and labels.
 // Writes OUT/results.safetensors (logits, loss, grad.NAME) and the model into OUT/saved, and prints
 // the names of the report. Gradients are those of every parameter; names that may be missing keep
 // what was drawn.
@@ -24,12 +24,12 @@ InputSpec spec_of(const std::string& name, const HostTensor& t) {
   return {name, t.dtype(), t.shape()};
 }
 
-int run(const std::string& folder, const std::string& weights, const std::string& out,
-        int64_t max_shard_bytes, DType dtype) {
+int run(const std::string& config, const std::string& weights, const std::string& batch_path,
+        const std::string& out, int64_t max_shard_bytes, DType dtype) {
   Generator rng(1);
-  Pretrained model = Pretrained::make(folder, rng, {.dtype = dtype});
+  Pretrained model = Pretrained::make(config, rng, {.dtype = dtype});
   const LoadReport report = model.load(weights, {.allow_missing = true});
-  const NamedTensors batch = load_tensors(folder + "/batch.safetensors");
+  const NamedTensors batch = load_tensors(batch_path);
   const HostTensor &input = batch.at("input"), &labels = batch.at("labels");
 
   std::vector<std::string> names = {"logits", "loss"};
@@ -62,10 +62,10 @@ int run(const std::string& folder, const std::string& weights, const std::string
 }  // namespace cleave
 
 int main(int argc, char** argv) {
-  if (argc != 6) return 2;
+  if (argc != 7) return 2;
   try {
-    return cleave::run(argv[1], argv[2], argv[3], std::stoll(argv[4]),
-                       cleave::dtype_by_name(argv[5]));
+    return cleave::run(argv[1], argv[2], argv[3], argv[4], std::stoll(argv[5]),
+                       cleave::dtype_by_name(argv[6]));
   } catch (const std::exception& e) {
     fmt::print(stderr, "{}\n", e.what());
     return 1;
