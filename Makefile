@@ -4,7 +4,7 @@ NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
 .PHONY: release demo test test-target test-aarch64 bench asan fuzz fuzz-commands fuzz-misuse fuzz-passes fuzz-rewrites \
-  fuzz-strides fuzz-cache fuzz-compile fuzz-partial fuzz-reduce fuzz-cuda bless fuzz-budgets peer peer-fuzz peer-partition peer-onnx peer-opinfo mutate \
+  fuzz-strides fuzz-cache fuzz-compile fuzz-partial fuzz-reduce fuzz-cuda bless fuzz-budgets peer peer-fuzz peer-partition peer-onnx peer-opinfo peer-tokenizer mutate \
   fuzz-build python peer-backend doc \
   format tidy setup clean
 release: build/release/build.ninja
@@ -191,6 +191,12 @@ OPERATORS ?=
 peer-opinfo: build/release/build.ninja
 	@$(NINJA) -C build/release run_exported_calls
 	@python3 test/peer/opinfo.py build/release/bin/run_exported_calls --samples $(SAMPLES) $(OPERATORS)
+
+# Tokenizers beside the Python package tokenizers: one of each kind, N drawn ones, tokens a second.
+# Skipped where it isn't installed for PYTHON: make peer-tokenizer PYTHON=python3 N=1000 SEED=0.
+peer-tokenizer: build/release/build.ninja
+	@$(NINJA) -C build/release run_tokenizer
+	@$(PYTHON) test/peer/tokenizers.py build/release/bin/run_tokenizer --texts 1000 --random $(N) --seed $(SEED) --time
 
 # Rules of the operators broken one at a time: do the laws see it?
 mutate: build/release/build.ninja

@@ -111,6 +111,7 @@ std::vector<AddedTokens::Part> AddedTokens::find(std::string_view text, In in) c
     if (token.lstrip) begin = std::max(space_begin(text, begin), done);
     if (token.rstrip) end = space_end(text, end);
     if (done < begin) parts.push_back({done, begin, std::nullopt});
+    if (begin >= end) continue;  // the one before took all of it
     parts.push_back({begin, end, id});
     done = end;
   }

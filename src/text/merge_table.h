@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "text/vocabulary.h"
+
 namespace cleave::text {
 
 struct Merge {
@@ -49,5 +51,10 @@ class MergeTable {
   }
   std::vector<Slot> slots_;
 };
+
+// From "merges" of a file: ["a b", ...] or [["a", "b"], ...], the first with rank 0. The right token
+// loses `prefix` bytes when it is put behind the left one. Errors (user): what is no pair; tokens
+// that the vocabulary lacks.
+Result<MergeTable> read_merges(const Fields& fields, const Vocabulary& vocabulary, size_t prefix);
 
 }  // namespace cleave::text

@@ -117,7 +117,11 @@ Status normalize(Section& section, Normalization form) {
     std::string initial;
     CLEAVE_CHECK(append_normalized(
         initial, std::string_view(section.text).substr(0, section.initial), form));
+    // Up to the next code point: the last one may be composed of one that is beyond.
     section.initial = std::min(initial.size(), out.size());
+    while (section.initial < out.size() &&
+           (static_cast<uint8_t>(out[section.initial]) & 0xc0) == 0x80)
+      ++section.initial;
   }
   section.text = std::move(out);
   return {};

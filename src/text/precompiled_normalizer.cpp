@@ -76,11 +76,10 @@ class Precompiled final : public Normalizer {
     std::string out;
     size_t initial = 0;
     for (size_t at = 0; at < in.size();) {
-      const size_t end = grapheme_end(in, at);
-      append_grapheme(out, in.substr(at, end - at));
+      const size_t end = grapheme_end(in, at), from = std::min(at, s.initial);
+      initial += append_grapheme(out, in.substr(at, end - at), std::min(end, s.initial) - from);
       CLEAVE_CHECK(allowance.check(out.size()));
       at = end;
-      if (at <= s.initial) initial = out.size();
     }
     s.text = std::move(out);
     s.initial = initial;
@@ -88,17 +87,28 @@ class Precompiled final : public Normalizer {
   }
 
  private:
-  void append_grapheme(std::string& out, std::string_view grapheme) const {
+  // The bytes of `out` that stand for the first `initial` bytes of the cluster. Of a cluster that is
+  // replaced as a whole, code points stand for those in the same place.
+  size_t append_grapheme(std::string& out, std::string_view grapheme, size_t initial) const {
+    const size_t begin = out.size();
     if (grapheme.size() < 6) {
       if (const auto whole = map_.find(grapheme)) {
         out += *whole;
-        return;
+        if (initial >= grapheme.size()) return whole->size();
+        size_t bytes = 0;
+        for (size_t n = count_code_points(grapheme.substr(0, initial));
+             n > 0 && bytes < whole->size(); --n)
+          bytes += code_point_at(*whole, bytes).bytes;
+        return bytes;
       }
     }
+    size_t written = 0;
     for_each_code_point(grapheme, [&](char32_t, size_t at, size_t bytes) {
       const std::string_view c = grapheme.substr(at, bytes);
       out += map_.find(c).value_or(c);
+      if (at + bytes <= initial) written = out.size() - begin;
     });
+    return written;
   }
 
   CharacterMap map_;

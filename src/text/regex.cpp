@@ -16,7 +16,6 @@ constexpr uint32_t deepest_nesting = 100;   // of groups
 constexpr uint32_t free_steps = 1'000;      // of each place where a match may begin
 constexpr uint32_t step_factor = 16;
 constexpr uint32_t most_heap = 64 * 1024;  // KiB
-constexpr size_t jit_stack = 1 << 20;      // bytes
 
 constexpr auto free_code = [](const pcre2_code* c) { pcre2_code_free(const_cast<pcre2_code*>(c)); };
 
@@ -68,13 +67,8 @@ Result<Regex> Regex::literal(std::string_view text) {
 struct Regex::Search::Memory {
   pcre2_match_data* data = pcre2_match_data_create(1, nullptr);
   pcre2_match_context* context = pcre2_match_context_create(nullptr);
-  pcre2_jit_stack* stack = pcre2_jit_stack_create(32 * 1024, jit_stack, nullptr);
-  Memory() {
-    pcre2_set_heap_limit(context, most_heap);
-    if (stack) pcre2_jit_stack_assign(context, nullptr, stack);
-  }
+  Memory() { pcre2_set_heap_limit(context, most_heap); }
   ~Memory() {
-    pcre2_jit_stack_free(stack);
     pcre2_match_context_free(context);
     pcre2_match_data_free(data);
   }
@@ -92,6 +86,7 @@ void Regex::Search::start(std::string_view text) {
 }
 
 Result<bool> Regex::Search::next(RegexMatch& match) {
+  if (text_.empty()) return false;
   while (from_ <= text_.size()) {
     CLEAVE_TRY(const bool found, search(from_, match));
     if (!found) return false;
@@ -113,7 +108,7 @@ int Regex::Search::search_between(size_t from, size_t last, uint32_t limit, Rege
                        text_.size(), from, PCRE2_NO_UTF_CHECK | options, memory_->data,
                        memory_->context);
   };
-  int rc = run(0);
+  int rc = run(0);  // compiled code has 32 KiB of the thread's stack
   if (rc == PCRE2_ERROR_JIT_STACKLIMIT) rc = run(PCRE2_NO_JIT);
   if (rc >= 0) {
     const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(memory_->data);

@@ -18,7 +18,7 @@ namespace cleave::text {
 
 // What places that need many steps may use, together, in one text.
 struct RegexBudget {
-  uint64_t steps = 400'000'000;
+  uint64_t steps = 100'000'000;
 };
 
 struct RegexMatch {
@@ -54,8 +54,8 @@ class Regex::Search {
 
   // Begins with another text, which must outlive the search.
   void start(std::string_view text);
-  // The next match that isn't an empty one just behind the last; false where there is none. Error
-  // (user): the budget is used up.
+  // The next match that isn't an empty one just behind the last; false where there is none, as in an
+  // empty text. Error (user): the budget is used up.
   Result<bool> next(RegexMatch& match);
 
  private:

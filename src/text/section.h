@@ -15,7 +15,9 @@ struct Allowance {
   size_t most_bytes = 0;
 
   // Of a text of `bytes`: 64 times as many, and a mebibyte.
-  static Allowance of(size_t bytes) { return {.most_bytes = 64 * bytes + (1 << 20)}; }
+  static Allowance of(size_t bytes) {
+    return {.regex = {100'000'000 + 64 * bytes}, .most_bytes = 64 * bytes + (1 << 20)};
+  }
   Status check(size_t bytes) const {
     if (bytes <= most_bytes) return {};
     return user_error("the tokenizer's steps make more than {} bytes of this text", most_bytes);

@@ -1,37 +1,12 @@
 #include "text/translate_regex.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <utility>
 
-#include "base/printable.h"
+#include "text/regex_sets.h"
 
 namespace cleave::text {
 namespace {
-
-constexpr std::string_view word =
-    R"(a-zA-Z0-9_\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{b2}\x{b3}\x{b9}\x{bc}-\x{be})";
-
-// Names of properties and of POSIX's classes, without case, spaces and underscores, and what they
-// are inside brackets.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 15> properties = {{
-    {"letter", R"(\p{L})"},
-    {"mark", R"(\p{M})"},
-    {"number", R"(\p{N})"},
-    {"punctuation", R"(\p{P})"},
-    {"symbol", R"(\p{S})"},
-    {"separator", R"(\p{Z})"},
-    {"other", R"(\p{C})"},
-    {"alpha", R"(\p{Alphabetic})"},
-    {"alphabetic", R"(\p{Alphabetic})"},
-    {"alnum", R"(\p{Alphabetic}\p{Nd})"},
-    {"digit", R"(\p{Nd})"},
-    {"lower", R"(\p{Lowercase})"},
-    {"upper", R"(\p{Uppercase})"},
-    {"space", white_space},
-    {"whitespace", white_space},
-}};
 
 class Translator {
  public:
@@ -94,10 +69,15 @@ class Translator {
         else
           take_set(white_space, false, true, 2);
         return {};
-      case 'w': take_set(word, in_set, false, 2); return {};
+      case 'w':
+        if (in_set)
+          take(word, 2);
+        else
+          take_set(fmt::format("{}{}", word, word_digits), false, false, 2);
+        return {};
       case 'W':
         if (in_set) return refused("\\W in a set");
-        take_set(word, false, true, 2);
+        take_set(fmt::format("{}{}", word, word_digits), false, true, 2);
         return {};
       case 'p':
       case 'P': return property(in_set);
@@ -155,14 +135,13 @@ class Translator {
     std::string plain;
     for (const unsigned char c : name)
       if (c != '_') plain += static_cast<char>(std::tolower(c));
-    const auto known =
-        std::ranges::find(properties, plain, &decltype(properties)::value_type::first);
-    if (known == properties.end()) {
+    const auto known = property_set(plain);
+    if (!known) {
       take(fmt::format("{}{{sc:{}}}", p, name), bytes);  // a script, or PCRE2 refuses it
     } else if (negated && in_set) {
       return refused(fmt::format("the negated property {} in a set", name));
     } else {
-      take_set(known->second, in_set, negated, bytes);
+      take_set(*known, in_set, negated, bytes);
     }
     return {};
   }
@@ -231,13 +210,10 @@ class Translator {
     const size_t end = in_.find(":]", at_);
     if (next(1) != ':' || end == std::string_view::npos) return refused("a set in a set");
     const std::string_view name = in_.substr(at_ + 2, end - at_ - 2);
-    const auto known =
-        std::ranges::find(properties, name, &decltype(properties)::value_type::first);
-    constexpr std::string_view covered = " alpha alnum digit lower space upper ";
-    if (known == properties.end() ||
-        covered.find(fmt::format(" {} ", name)) == std::string_view::npos)
+    constexpr std::string_view covered[] = {"alpha", "alnum", "digit", "lower", "space", "upper"};
+    if (std::ranges::find(covered, name) == std::end(covered))
       return refused(fmt::format("the class [:{}:]", name));
-    take(known->second, end + 2 - at_);
+    take(*property_set(name), end + 2 - at_);
     return {};
   }
 

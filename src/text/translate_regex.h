@@ -2,7 +2,7 @@
 // PCRE2's with the same matches.
 //
 //   \s \S              White_Space, which PCRE2's \s isn't quite
-//   \w \W              Alphabetic, M, Nd, Pc and six digits of Latin-1
+//   \w \W              Alphabetic, M, Nd, Pc; outside brackets six digits of Latin-1 too
 //   \p{Letter} {Han}   PCRE2's \p{L} \p{sc:Han}
 //   [[:alpha:]]        Alphabetic, and so for alnum, digit, lower, space, upper
 //   {,3} \u00e9        {0,3} \x{00e9}
@@ -20,9 +20,5 @@ Result<std::string> translate_regex(std::string_view pattern);
 
 // For messages: between slashes, controls as \xNN, cut after 100 bytes.
 std::string shown_pattern(std::string_view pattern);
-
-// White_Space, inside brackets; a range is last, so that a hyphen may follow.
-inline constexpr std::string_view white_space =
-    R"(\t-\r \x{85}\x{a0}\x{1680}\x{202f}\x{205f}\x{3000}\x{2028}\x{2029}\x{2000}-\x{200a})";
 
 }  // namespace cleave::text

@@ -14,7 +14,7 @@ namespace cleave::text {
 
 class WordCache {
  public:
-  static constexpr size_t longest_word = 128;  // bytes; others aren't kept
+  static constexpr size_t longest_word = 128, most_ids = 7;  // bytes; others aren't kept
 
   // Appends the ids, if the word is there.
   bool find(std::string_view word, std::vector<int64_t>& ids);
@@ -22,9 +22,10 @@ class WordCache {
 
  private:
   static constexpr size_t shards = 16, places = 4096;
-  struct Place {
+  struct alignas(64) Place {  // with a short word one line of the processor's cache
     std::string word;
-    std::vector<uint32_t> ids;
+    uint32_t count = 0;
+    std::array<uint32_t, most_ids> ids;
   };
   struct alignas(64) Shard {
     std::mutex mutex;

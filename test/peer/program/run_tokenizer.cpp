@@ -62,9 +62,7 @@ std::string of_range(const Tokenizer& t, const std::string& rest) {
   for (int64_t id = first; id < end; ++id) {
     try {
       out += to_hex(t.token(id)) + " ";
-    } catch (const Error&) {
-      out += "- ";
-    }
+    } catch (const Error&) { out += "- "; }
   }
   return out;
 }
