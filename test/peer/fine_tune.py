@@ -8,7 +8,6 @@ the saved folder is loaded by transformers, whose report of names has to be empt
 """
 import json, math, os, subprocess, sys, tempfile
 
-sys.path.pop(0)  # this folder, whose files have names of packages
 try:
     import torch, transformers
     from safetensors.torch import load_file, save_file
