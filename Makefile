@@ -205,7 +205,7 @@ peer-opinfo: build/release/build.ninja
 # Skipped where it isn't installed for PYTHON: make peer-tokenizer PYTHON=python3 N=1000 SEED=0.
 peer-tokenizer: build/release/build.ninja
 	@$(NINJA) -C build/release run_tokenizer
-	@$(PYTHON) test/peer/tokenizers.py build/release/bin/run_tokenizer --texts 1000 --random $(N) --seed $(SEED) --time
+	@$(PYTHON) test/peer/tokenizer_files.py build/release/bin/run_tokenizer --texts 1000 --random $(N) --seed $(SEED) --time
 
 # Rules of the operators broken one at a time: do the laws see it?
 mutate: build/release/build.ninja

@@ -1,7 +1,7 @@
 // A command of the `cleave` tool: its options, its action, an example for `cleave help`.
 //
 // Results go to stdout, messages and progress to stderr. Exit status: 0 done, 1 UserError, 2
-// Unsupported, 3 Bug, 130 after SIGINT. Only this folder reads the environment.
+// Unsupported, 3 Bug, 130 after SIGINT, 143 after SIGTERM. Only this folder reads the environment.
 #pragma once
 #include <functional>
 #include <string>
@@ -12,8 +12,10 @@
 
 namespace cleave::tool {
 
-// Thrown after SIGINT, when everything is saved.
-struct Interrupted {};
+// Thrown after SIGINT or SIGTERM, when everything is saved.
+struct Interrupted {
+  int signal;
+};
 
 struct Command {
   std::string name;

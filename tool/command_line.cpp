@@ -34,15 +34,24 @@ void read(const std::string& name, std::string_view text, T& value) {
                                fmt::format("'{}' is not {}", text.substr(0, 60), range_of<T>()));
 }
 
-template <class T>
-void add_number(CLI::App& app, const std::string& names, T& value, const std::string& what) {
+template <class T, class Value>
+CLI::Option* add_numbers_option(CLI::App& app, const std::string& names, Value& value,
+                                const std::string& what) {
   const std::string name = names.substr(names.rfind(',') + 1);
-  app.add_option_function<std::string>(
-         names, [name, &value](const std::string& text) { read(name, text, value); }, what)
-      ->default_str(fmt::format("{}", value))
+  const auto take = [name, &value](const std::string& text) {
+    T number{};
+    read(name, text, number);
+    value = number;
+  };
+  return app.add_option_function<std::string>(names, take, what)
       ->type_name(std::is_floating_point_v<T> ? "FLOAT"
                   : std::is_signed_v<T>       ? "INT"
                                               : "UINT");
+}
+
+template <class T>
+void add_number(CLI::App& app, const std::string& names, T& value, const std::string& what) {
+  add_numbers_option<T>(app, names, value, what)->default_str(fmt::format("{}", value));
 }
 
 std::vector<std::string> options_of(const CLI::App& app) {
@@ -92,6 +101,14 @@ void OptionList::option(const std::string& names, uint64_t& value, const std::st
 }
 void OptionList::option(const std::string& names, double& value, const std::string& what) {
   add_number(app_, names, value, what);
+}
+void OptionList::option(const std::string& names, std::optional<int64_t>& value,
+                        const std::string& what) {
+  add_numbers_option<int64_t>(app_, names, value, what);
+}
+void OptionList::option(const std::string& names, std::optional<double>& value,
+                        const std::string& what) {
+  add_numbers_option<double>(app_, names, value, what);
 }
 void OptionList::option(const std::string& names, std::vector<std::string>& value,
                         const std::string& what) {

@@ -62,7 +62,8 @@ std::string manual_page(const CommandLine& line, const std::vector<Command>& com
       {1, "The input is wrong, or a file can't be read or written."},
       {2, "The input is right, but not supported."},
       {3, "A defect of cleave."},
-      {130, "Interrupted; what was done is saved."}};
+      {130, "Interrupted (SIGINT); what was done is saved."},
+      {143, "The same after SIGTERM."}};
   for (const auto& [status, what] : statuses)
     out += fmt::format(".TP\n.B {}\n{}\n", status, escaped(what));
   return out;

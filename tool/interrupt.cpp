@@ -3,20 +3,24 @@
 namespace cleave::tool {
 namespace {
 
-volatile std::sig_atomic_t interrupted = 0;
+volatile std::sig_atomic_t caught = 0;
 
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
-  interrupted = 0;
+  caught = 0;
   struct sigaction action{};
-  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_handler = [](int number) { caught = number; };
   action.sa_flags = static_cast<int>(SA_RESETHAND);
-  sigaction(SIGINT, &action, &before_);
+  sigaction(SIGINT, &action, &interrupt_before_);
+  sigaction(SIGTERM, &action, &terminate_before_);
 }
 
-InterruptGuard::~InterruptGuard() { sigaction(SIGINT, &before_, nullptr); }
+InterruptGuard::~InterruptGuard() {
+  sigaction(SIGINT, &interrupt_before_, nullptr);
+  sigaction(SIGTERM, &terminate_before_, nullptr);
+}
 
-bool InterruptGuard::is_set() { return interrupted != 0; }
+int InterruptGuard::signal() { return caught; }
 
 }  // namespace cleave::tool

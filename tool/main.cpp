@@ -89,7 +89,7 @@ int run(int argc, char** argv) {
 int run_guarded(int argc, char** argv) {
   try {
     return run(argc, argv);
-  } catch (const Interrupted&) { return 130; } catch (const Error& e) {
+  } catch (const Interrupted& by) { return 128 + by.signal; } catch (const Error& e) {
     return report({e.kind(), e.what()});
   } catch (const std::bad_alloc&) {
     return report(user_error("the system has not enough memory for this"));

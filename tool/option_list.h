@@ -2,6 +2,7 @@
 // defaults. Only command_line.cpp includes the parsing library.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ class OptionList {
   void option(const std::string& names, int64_t& value, const std::string& what);
   void option(const std::string& names, uint64_t& value, const std::string& what);
   void option(const std::string& names, double& value, const std::string& what);
+  // A number whose default depends on other options: the text says it.
+  void option(const std::string& names, std::optional<int64_t>& value, const std::string& what);
+  void option(const std::string& names, std::optional<double>& value, const std::string& what);
   // May be given several times, or with several words between commas.
   void option(const std::string& names, std::vector<std::string>& value, const std::string& what);
   // An option without a value.

@@ -108,7 +108,7 @@ Status run(const Options& o) {
   const auto start = std::chrono::steady_clock::now();
   ReduceCheck check(choice, folder->path(), &InterruptGuard::is_set);
   Status begun = check.begin(given);
-  if (InterruptGuard::is_set()) throw Interrupted();
+  if (InterruptGuard::is_set()) throw Interrupted{InterruptGuard::signal()};
   CLEAVE_CHECK(std::move(begun));
   const bool keeps_best = is_overwritten(o.out);
   if (keeps_best) CLEAVE_CHECK(write_best(o.out, given));
@@ -125,7 +125,7 @@ Status run(const Options& o) {
       progress.clear();
       fmt::print(stderr, "interrupted after {} tries; {} calls of {} are left in {}\n",
                  check.tries(), left, calls, o.out);
-      throw Interrupted();
+      throw Interrupted{InterruptGuard::signal()};
     }
     if (!failed.ok()) written = failed.failure();
     progress.show(calls - left, fmt::format("calls gone, {} tries", check.tries()));

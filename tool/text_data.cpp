@@ -32,18 +32,18 @@ Result<TextData> TextData::open(const std::string& path, int64_t context) {
   return data;
 }
 
-void TextData::window(int64_t begin, int64_t row, Batch& into) const {
-  const int64_t time = into.input.shape()[1];
-  int64_t* x = into.input.data<int64_t>() + row * time;
-  int64_t* y = into.target.data<int64_t>() + row * time;
+void TextData::window(int64_t begin, int64_t row, HostTensors& into) const {
+  const int64_t time = into[0].shape()[1];
+  int64_t* x = into[0].data<int64_t>() + row * time;
+  int64_t* y = into[1].data<int64_t>() + row * time;
   for (int64_t t = 0; t < time; ++t) {
     x[t] = codes_[static_cast<size_t>(begin + t)];
     y[t] = codes_[static_cast<size_t>(begin + t + 1)];
   }
 }
 
-void TextData::train_batch(uint64_t seed, int64_t step, Batch& into) const {
-  const int64_t batch = into.input.shape()[0], time = into.input.shape()[1];
+void TextData::train_batch(uint64_t seed, int64_t step, HostTensors& into) const {
+  const int64_t batch = into[0].shape()[0], time = into[0].shape()[1];
   const auto starts = static_cast<uint64_t>(train_size_ - time);
   for (int64_t b = 0; b < batch; ++b) {
     const auto n = static_cast<uint64_t>(step * batch + b + 1);
@@ -56,8 +56,8 @@ int64_t TextData::held_out_batches(int64_t batch, int64_t context) const {
   return std::clamp<int64_t>(windows / batch, 1, 64);
 }
 
-void TextData::held_out_batch(int64_t number, Batch& into) const {
-  const int64_t batch = into.input.shape()[0], time = into.input.shape()[1];
+void TextData::held_out_batch(int64_t number, HostTensors& into) const {
+  const int64_t batch = into[0].shape()[0], time = into[0].shape()[1];
   const int64_t windows = held_out_batches(batch, time) * batch;
   const int64_t last = held_out_size() - time - 1;
   for (int64_t b = 0; b < batch; ++b) {

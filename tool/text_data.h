@@ -16,10 +16,7 @@
 
 namespace cleave::tool {
 
-struct Batch {
-  HostTensor input, target;  // i64[B,T]; target is input one character later
-};
-
+// A batch: input and target, i64[B,T] each; target is input one character later.
 class TextData {
  public:
   // Errors (user): the file is missing, empty, has a byte 0 (so it is no text), fewer than
@@ -29,13 +26,13 @@ class TextData {
   const std::string& vocabulary() const { return vocabulary_; }  // the characters, sorted
   int64_t train_size() const { return train_size_; }
   int64_t held_out_size() const { return static_cast<int64_t>(codes_.size()) - train_size_; }
-  void train_batch(uint64_t seed, int64_t step, Batch& into) const;
+  void train_batch(uint64_t seed, int64_t step, HostTensors& into) const;
   // How many batches of this shape are taken from the held-out part: 1 to 64.
   int64_t held_out_batches(int64_t batch, int64_t context) const;
-  void held_out_batch(int64_t number, Batch& into) const;
+  void held_out_batch(int64_t number, HostTensors& into) const;
 
  private:
-  void window(int64_t begin, int64_t row, Batch& into) const;
+  void window(int64_t begin, int64_t row, HostTensors& into) const;
 
   std::string vocabulary_;
   std::vector<uint8_t> codes_;

@@ -10,7 +10,7 @@ namespace cleave {
 std::string bytes_text(int64_t bytes);
 std::string time_text(int64_t ns);
 
-enum class Unit : uint8_t { bytes, ns, count };
+enum class Unit : uint8_t { bytes, ns, count, number };  // count: ticks at integers
 
 class Axis {
  public:

@@ -5,7 +5,7 @@ With CLEAVE_TEST_TARGET=x86-64-v3 every command that takes --target and is given
 """
 import json, os, platform, random, struct, subprocess, sys, tempfile, unittest
 
-CLEAVE = sys.argv.pop(1)
+CLEAVE = os.path.abspath(sys.argv.pop(1))
 TARGET = os.environ.get("CLEAVE_TEST_TARGET")
 # Then a command takes about ten times as long, and can't be started again by itself.
 EMULATED = os.path.basename(os.path.dirname(CLEAVE)) == "emulated"

@@ -1,7 +1,7 @@
 """Files that commands are given: real ones of each kind, odd ones, and real ones spoilt.
 
     Corpus(cleave, folder, root)     makes them in `folder`, from the goldens and seeds under `root`
-        .real(kind, random)          a path; kinds: graph tensors remat buffers text kernels rule
+        .real(kind, random)          a path; kinds: graph tensors remat buffers text kernels rule config tokenizer jsonl
         .odd(random)                 empty, noise, a folder, missing, a link in a circle, ...
         .spoilt(kind, random, into)  a real one cut short, with bytes, numbers or lines changed
 """
@@ -31,7 +31,13 @@ GRAPHS = {
     "unsupported": "graph @main(%x: input f32[2,2], %y: input f32[2,2]) {\n  %z = _cdist_forward(%x, %y; p=2.0, compute_mode=none)\n  return %z\n}\n",
 }
 RULE = "graph @search(%x: input f32[2]) {\n  %a = neg(%x)\n  %b = neg(%a)\n  return %b\n}\ngraph @replace(%x: input f32[2]) {\n  return %x\n}\n"
-EXTENSION = {"graph": ".clv", "tensors": ".safetensors", "remat": ".json", "buffers": ".csv", "text": ".txt", "kernels": ".loops", "rule": ".clv"}
+EXTENSION = {"graph": ".clv", "tensors": ".safetensors", "remat": ".json", "buffers": ".csv", "text": ".txt", "kernels": ".loops", "rule": ".clv",
+             "config": ".json", "tokenizer": ".json", "jsonl": ".jsonl"}
+CONFIGS = [{"model_type": "gpt2", "vocab_size": 9, "n_positions": 16, "n_embd": 8, "n_layer": 1, "n_head": 2, "eos_token_id": 0},
+           {"model_type": "llama", "vocab_size": 9, "hidden_size": 8, "intermediate_size": 12, "num_hidden_layers": 1, "num_attention_heads": 2,
+            "num_key_value_heads": 1, "max_position_embeddings": 16, "eos_token_id": 0}]
+TOKENIZER = {"version": "1.0", "added_tokens": [], "pre_tokenizer": {"type": "Whitespace"},
+             "model": {"type": "WordLevel", "vocab": {w: k for k, w in enumerate(("<unk>", "abc", "ab", "de", "a", "b", "c", "d", "e"))}, "unk_token": "<unk>"}}
 
 
 def golden_graphs(root):
@@ -71,6 +77,9 @@ class Corpus:
             self.add("buffers", buffer_table(random))
         for size in (30, 900, 4000): self.add("text", "".join(random.choices("abc de\n", k=size)))
         self.add("rule", RULE)
+        for config in CONFIGS: self.add("config", json.dumps(config))
+        self.add("tokenizer", json.dumps(TOKENIZER))
+        for field in ("text", "body"): self.add("jsonl", "".join(json.dumps({field: "".join(random.choices("abc de", k=60))}) + "\n" for _ in range(40)))
         stages = os.path.join(folder, "stages")
         for name in ("mlp", "reductions", "random"):
             graph = self.add("graph", GRAPHS[name])

@@ -9,24 +9,27 @@ file, or ask for work without a bound, stand in tables below; so do values that 
 import re, subprocess
 from dataclasses import dataclass, field
 
-READS = {"--in": "tensors", "--rule": "rule", "--text": "text", "--resume": "tensors"}
-WRITES = {"--out", "-o", "--forward", "--backward", "--save-init", "--save-graph", "--trace"}
-FOLDERS = {"--dump", "--plot", "--cache", "--draw", "--repro"}
+READS = {"--in": "tensors", "--rule": "rule", "--text": "text", "--resume": "tensors", "--config": "config", "--tokenizer": "tokenizer", "--jsonl": "jsonl", "--tokens": "text", "--images": "tensors",
+         "--held-out": "text"}
+WRITES = {"--out", "-o", "--forward", "--backward", "--save-init", "--save-graph", "--trace", "--loss-svg"}
+FOLDERS = {"--dump", "--plot", "--cache", "--draw", "--repro", "--save"}
 # Positionals that are no graph.
 KINDS = {"remat": "remat", "plan": "buffers"}
 WRITTEN = {"run": ".safetensors", "train": ".safetensors", "plan": ".csv", "tune": ".target", "build": ".so", "report": ".html", "draw": ".svg", "lower": ".safetensors"}  # others write graphs
-OWN_WRITTEN = {"--trace": ".json", "--save-graph": ".clv"}  # of an option, whichever command has it
+OWN_WRITTEN = {"--trace": ".json", "--save-graph": ".clv", "--loss-svg": ".svg"}  # of an option, whichever command has it
 # Positionals that name no file.
 NO_FILES = {"ACTION"}
 # As much work as they say: only few of it is asked for.
-WORK = {"--repeat", "--steps", "--moves", "--time", "--sample", "--layers", "--width", "--heads", "--batch", "--context", "--threads"}
-# What a command is given, in one of several forms, so that lines of it do something, and none for long.
+WORK = {"--repeat", "--steps", "--moves", "--time", "--sample", "--layers", "--width", "--heads", "--batch", "--context", "--threads", "--accumulate", "--epochs"}
+# What a command is given, in one of several forms, so that lines of it do something, and none for long. @KIND: such a file.
 FORMS = {
     "run": [["--random"], ["--random", "--grad"], ["--random", "--grad", "--mode", "pytorch"], ["--random", "--engine", "reference"]],
     "partition": [[], ["--mode", "pytorch"], ["--mode", "pytorch", "--budget", "0.4"], ["--mode", "default"]], "kernels": [[], ["--grad"]], "report": [["--time", "0"], ["--time", "0", "--grad"], ["--time", "1", "--grad", "--mode", "pytorch"]], "cache": [[], ["--to", "1MiB"]], "build": [["--weights", "none"], ["--weights", "none", "--grad"]],
     "remat": [["--peak-percent", "100", "--moves", "300"], ["--peak-percent", "75", "--moves", "300"]],
     "reduce": [["--check", "crash"], ["--check", "wrong"], ["--check", "! test -s {}", "--limit", "5"], ["--check", "! grep -q = {}", "--limit", "5"], ["--check", "! test -s {in}", "--limit", "5"]],
-    "train": [["--steps", "2", "--layers", "1", "--width", "8", "--heads", "1", "--context", "8", "--batch", "2", "--sample", "5"]],
+    "train": [["--text", "@text", "--steps", "2", "--layers", "1", "--width", "8", "--heads", "1", "--context", "8", "--batch", "2", "--sample", "5"],
+              ["--config", "@config", "--tokenizer", "@tokenizer", "--text", "@text", "--steps", "2", "--context", "8", "--batch", "2"],
+              ["--config", "@config", "--tokenizer", "@tokenizer", "--jsonl", "@jsonl", "--steps", "2", "--context", "8", "--batch", "2", "--sample", "3"]],
 }
 WELL = {
     "--mode": ["exact", "pytorch", "default"], "--engine": ["compiled", "reference"], "--passes": ["on", "off"], "--fuse": ["on", "off"],
@@ -37,6 +40,7 @@ WELL = {
     "ACTION": ["stats", "verify", "prune", "clear"], "--to": ["1MiB", "0"], "--weights": ["none", "inside", "beside"], "--name": ["step"], "--by": ["module", "line", "operator"],
     "--check": ["crash", "wrong", "! grep -q = {}", "! test -s {in}"], "--options": ["", "strict=true threads=1"], "--limit": ["2", "5"], "--memory": ["4GiB"],
     "--lr": ["1e-3", "0.1"], "--final-lr": ["0", "1e-4"], "--dropout": ["0", "0.5"], "--weight-decay": ["0", "0.1"], "--clip": ["0", "1"],
+    "--model": ["gpt2", "llama"], "--field": ["text", "body"], "--token-dtype": ["u16", "i32"], "--epochs": ["0.1", "1"], "--separator": ["abc"], "--masked": ["0.15"],
 }
 WRONG = ["", " ", "-", "--", "nonsense", "-1", "1e999", "nan", "inf", "99999999999999999999", "-9223372036854775809", "18446744073709551616",
          "0x10", "1.5", "%", "60%", "0%", "101%", "1KiB", "64MiB", "99999999999GiB", "1B", "0.5", "\x01", "ü", "a" * 5000, "a,b", "=", "s0=8", "s0=", "s0=-1"]
@@ -128,12 +132,17 @@ def random_line(command, random, files):
     k = 0
     while k < len(form):
         words = form[k:k + 1 + (k + 1 < len(form) and not form[k + 1].startswith("--"))]
-        if words[0] not in given: line.words += words
+        if words[0] not in given: line.words += [known_file(w[1:], random, files, line) if w.startswith("@") else w for w in words]
         k += len(words)
     head, tail = line.words[:1], line.words[1:]
     if random.random() < 0.02: tail.insert(random.randrange(len(tail) + 1), random.choice(WRONG + ["--jsn", "-z", "--version", "--help", "-h"]))
     line.words = head + [w.replace("\0", "") for w in tail]
     return line
+
+
+def known_file(kind, random, files, line):
+    line.reads.append(files.readable(kind, random))
+    return line.reads[-1]
 
 
 def add(line, command, option, known, random, files):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tokenizers that the Python package `tokenizers` trains and writes, beside it: ids and decoded texts.
 
-    tokenizers.py RUN_TOKENIZER [--texts 300] [--random 40] [--seed 0] [--only NAME] [--time] [--files A.json ...]
+    tokenizer_files.py RUN_TOKENIZER [--texts 300] [--random 40] [--seed 0] [--only NAME] [--time] [--files A.json ...]
 
 One of each kind (GPT-2, RoBERTa, Llama 2 and 3, Mistral, Qwen 2, BERT, T5, ALBERT, XLM-R, Phi, Falcon, CLIP, ...), and
 --random ones whose steps, models and added tokens are drawn. Each encodes --texts random texts, made of verses, of other
@@ -11,7 +11,6 @@ both on one thread. Skipped (77) without `tokenizers`; the maps of SentencePiece
 import argparse, io, os, random, subprocess, sys, tempfile, time, unicodedata
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
-sys.path[:1] = []  # this file has the package's name
 try:
     import tokenizers
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
