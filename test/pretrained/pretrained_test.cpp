@@ -81,6 +81,19 @@ TEST(Pretrained, initial_values) {
     EXPECT_EQ(b.parameter("bert.embeddings.word_embeddings.weight").value().number(k), 0);
 }
 
+TEST(Pretrained, initial_values_that_are_not_drawn) {
+  const TempFolder folder;
+  Generator rng(1), other(1);
+  for (const std::string& text : {gpt2_config(), vit_config()}) {
+    const Pretrained m = Pretrained::make(folder.put("config.json", text), rng, {.draws = false});
+    for (const auto& [name, p] : m.named_parameters()) {
+      const bool is_one = name.ends_with("weight") && p.shape().size() == 1;  // of a norm
+      EXPECT_EQ(moments(m, name), std::pair(is_one ? 1.0 : 0.0, 0.0)) << name;
+    }
+  }
+  EXPECT_EQ(rng.next(), other.next());
+}
+
 TEST(Pretrained, ties) {
   const Pretrained tied = model_of(gpt2_config());
   EXPECT_EQ(tied.parameter("lm_head.weight"), tied.parameter("transformer.wte.weight"));
