@@ -2,6 +2,7 @@
 #include "export/onnx/export_onnx.h"
 #include "export/onnx/write_model.h"
 #include "import/onnx/tensor_data.h"
+#include "interp/array_memory.h"
 #include "op/registry.h"
 #include "tool/command.h"
 #include "tool/graph_file.h"
@@ -19,24 +20,36 @@ struct Options {
 using Tensors = std::map<std::string, HostTensor>;
 
 struct Weights {
+  std::optional<SafetensorsFile> file;  // which tensors refer to
   Tensors tensors;
   std::string unread;  // lines
 };
 
-// Those of the file, then those of the model itself that the file doesn't have. A tensor of the file
-// that no placeholder takes is left out: a checkpoint holds more than a forward graph reads.
+// The bytes where they lie; of bool as 0 and 1.
+HostTensor tensor_of(const TensorEntry& e) {
+  if (e.dtype == DType::boolean)
+    return onnx::as_host_tensor(from_memory(e.dtype, e.shape, e.data.data()));
+  return HostTensor::borrow(e.dtype, e.shape, const_cast<std::byte*>(e.data.data()));
+}
+
+// Those of the file, then those of the model itself that the file doesn't have. A tensor of the
+// file that no placeholder takes is left out: a checkpoint holds more than a forward graph reads.
 Result<Weights> weights_of(const Options& o, const Model& model) {
-  CLEAVE_TRY(const auto given, read_inputs(o.weights, model.weights));
   Weights out;
-  for (const auto& [name, array] : given) {
-    const ValueId v = model.program.main.find(name);
-    if (v.valid() && model.program.main.placeholder_of(v))
-      out.tensors.emplace(name, onnx::as_host_tensor(array));
-    else
-      out.unread += fmt::format("unread     {}\n", name);
+  if (!o.weights.empty()) {
+    CLEAVE_TRY(out.file, open_tensors(o.weights));
+    for (const TensorEntry& e : out.file->entries()) {
+      const ValueId v = model.program.main.find(e.name);
+      if (v.valid() && model.program.main.placeholder_of(v))
+        out.tensors.emplace(e.name, tensor_of(e));
+      else
+        out.unread += fmt::format("unread     {}\n", e.name);
+    }
+    if (out.tensors.empty())
+      return user_error("{}: no tensor has the name of a placeholder of the graph", o.weights);
   }
-  if (!given.empty() && out.tensors.empty())
-    return user_error("{}: no tensor has the name of a placeholder of the graph", o.weights);
+  for (const auto& [name, array] : model.weights)
+    if (!out.tensors.contains(name)) out.tensors.emplace(name, onnx::as_host_tensor(array));
   return out;
 }
 

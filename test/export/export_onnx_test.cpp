@@ -151,7 +151,8 @@ graph @main(%x: input f32[1,1,1000000,1000000]) {
         "graph @g{0}(%x: input f32[]) {{\n  %a = call([%x]; graph=@g{1})\n"
         "  %b = call([%a]; graph=@g{1})\n  return %b\n}}\n",
         k, k - 1);
-  EXPECT_EQ(refusal_of(text), "more than 65536 graphs would be written, each as often as it is called");
+  EXPECT_EQ(refusal_of(text),
+            "more than 65536 graphs would be written, each as often as it is called");
 }
 
 TEST(ExportOnnx, DecomposedCallsKeepTheirNames) {

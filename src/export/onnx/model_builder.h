@@ -76,7 +76,7 @@ class ModelBuilder {
   };
   struct Scope {
     std::vector<onnx::NodeProto> nodes;
-    std::vector<Made> made;                       // in order of `node`
+    std::vector<Made> made;                      // in order of `node`
     std::unordered_map<std::string, size_t> at;  // by key, in `made`
   };
   V made(const std::string& from, const std::string& what, const std::function<V()>& make);
