@@ -216,11 +216,14 @@ fuzz-build: build/fuzz/build.ninja
 	@$(NINJA) -C build/fuzz fuzzers
 
 # Every reader of files on any bytes, one after the other, within memory of a multiple of the file's
-# size: make fuzz-hostile MINUTES=30 READERS="zip onnx". What is found lies in build/fuzz/found.
+# size: make fuzz-hostile MINUTES=30 READERS="zip onnx". What is found lies in build/fuzz/found. With
+# KEEP=1 the fewest files that reach as much go to test/fuzz, to begin with the next time.
 MINUTES ?= 30
 READERS ?=
+KEEP ?=
 fuzz-hostile: fuzz-build
 	@script/fuzz_hostile build/fuzz $(MINUTES) $(READERS)
+	@test -z "$(KEEP)" || script/fuzz_hostile --keep build/fuzz $(READERS)
 
 # cleave_VERSION_ARCHITECTURE.deb in build/release/package; check-package installs it in a fresh
 # Debian 12 and runs README's first example there, check-wheel does so for `pip install .`.

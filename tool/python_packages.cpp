@@ -1,5 +1,6 @@
 #include "tool/python_packages.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "runtime/subprocess.h"

@@ -266,7 +266,8 @@ Result<WeightFile> WeightFile::open(const std::string& path) {
   });
   if (!is_utf8({reinterpret_cast<const char*>(header.data()), header.size()}))
     return user_error("{}: its header isn't UTF-8", path);
-  if (!text.at_end()) return user_error("{}: its header isn't that of a .safetensors file", path);
+  if (!text.at_end() || header[0] != std::byte{'{'})
+    return user_error("{}: its header isn't that of a .safetensors file", path);
   CLEAVE_CHECK(std::move(wrong));
   std::ranges::sort(ranges);
   int64_t end = 0;

@@ -1,5 +1,5 @@
-// What the harnesses share. A harness reads any bytes: what comes out is an error with a message, or
-// a value for which its rules hold; found() says which didn't, and ends the run.
+// What the harnesses share. A harness reads any bytes: what comes out is an error with a message,
+// or a value for which its rules hold; found() says which didn't, and ends the run.
 #pragma once
 #include <sys/mman.h>
 #include <unistd.h>

@@ -139,6 +139,22 @@ TEST(OnnxHostile, PadsThatTakeMemory) {
   EXPECT_EQ(padded(int64_t{1} << 22, "constant"), "");
 }
 
+// Numbers that are read as integers, of files that have others there.
+TEST(OnnxHostile, NumbersBeyondIntegers) {
+  for (const double x : {1e300, -1e300, std::nan(""), 1e19}) {
+    OnnxFile f;
+    f.input("x", {4}).initializer("s", HostTensor::from<double>({x}));
+    f.node("Reshape", {"x", "s"}, {"y"}).output("y");
+    EXPECT_NE(failure_of(f.bytes()), "") << x;
+  }
+  OnnxFile body, f;
+  body.input("i", {}, onnx::Element::i64).input("c", {}, onnx::Element::boolean).input("s", {2});
+  body.node("Identity", {"c"}, {"again"}).node("Exp", {"s"}, {"t"}).output("again").output("t");
+  f.input("x", {2}).initializer("n", HostTensor::from<int64_t>({INT64_MAX}, {}));
+  f.node("Loop", {"n", "", "x"}, {"y"}, {onnx_body("body", body.graph())}).output("y");
+  EXPECT_NE(failure_of(f.bytes()).find("Loop: more than 1024 iterations"), std::string::npos);
+}
+
 TEST(OnnxHostile, ValuesThatDependOnThemselves) {
   OnnxFile f;
   f.input("x", {1}).node("Add", {"x", "b"}, {"a"}).node("Add", {"x", "a"}, {"b"}).output("b");

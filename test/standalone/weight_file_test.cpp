@@ -38,6 +38,12 @@ class WeightFileTest : public testing::Test {
   const std::string folder_ = made_->path();
 };
 
+TEST_F(WeightFileTest, HeadersBeginWithABrace) {
+  EXPECT_EQ(refusal("{} ", 0), "nothing");
+  EXPECT_EQ(refusal(" {}", 0), "its header isn't that of a .safetensors file");
+  EXPECT_EQ(refusal("", 0), "its header isn't that of a .safetensors file");
+}
+
 TEST_F(WeightFileTest, HeadersAreUtf8) {
   const auto named = [&](const std::string& name) {
     return refusal("{\"" + name + R"(":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", 1);
@@ -52,7 +58,7 @@ TEST_F(WeightFileTest, HeadersAreUtf8) {
 }
 
 TEST_F(WeightFileTest, tensors_by_name) {
-  const auto file = open(R"( {"__metadata__":{"a":"b\"\n"}, )"
+  const auto file = open(R"({"__metadata__":{"a":"b\"\n"}, )"
                          R"("x\u00e4\/":{"dtype":"I16","shape":[2,1],"data_offsets":[4,8]},)"
                          R"("y":{"shape":[],"data_offsets":[0,4],"dtype":"F32"},)"
                          R"("none":{"dtype":"U8","shape":[0,3],"data_offsets":[8,8]}} )",

@@ -58,7 +58,7 @@ Result<Ints> Call::ints(size_t i, const char* what) {
   CLEAVE_TRY(const Array a, constant(i, what));
   if (!a.floating()) return a.i;
   Ints out;
-  for (const double x : a.f) out.push_back(static_cast<int64_t>(x));
+  for (const double x : a.f) out.push_back(truncate_to(DType::i64, x));
   return out;
 }
 

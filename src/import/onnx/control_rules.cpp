@@ -179,7 +179,8 @@ Status loop(Call& c) {
   if (l.body->outputs.size() < 1 + l.carried.size())
     return user_error("the body has {} results for {} carried values", l.body->outputs.size(),
                       l.carried.size());
-  if (const auto m = c.known(0); m && m->numel() == 1) l.trips = static_cast<int64_t>(m->number(0));
+  if (const auto m = c.known(0); m && m->numel() == 1)
+    l.trips = m->floating() ? truncate_to(DType::i64, m->number(0)) : m->i[0];
   const std::optional<bool> on = c.has(1) ? known_truth(c, c.value(1)) : true;
   CLEAVE_TRY(const bool done, unrolled(c, l, on));
   if (done) return {};

@@ -41,11 +41,14 @@ int64_t nearest_of(const ResizeAxis& a, double at) {
     if (a.nearest == "round_prefer_floor") chosen = part <= 0.5 ? low : low + 1;
     if (a.nearest == "round_prefer_ceil") chosen = part < 0.5 ? low : low + 1;
   }
+  if (std::isnan(chosen)) return 0;
   return static_cast<int64_t>(std::clamp(chosen, 0.0, static_cast<double>(a.from - 1)));
 }
 
 // Adds the weights of the elements around `at`; the edges repeat.
 void add_weights(const ResizeAxis& a, double at, double* row) {
+  constexpr double farthest = 1e15;  // beyond it the edges repeat as well
+  if (!(std::abs(at) < farthest)) at = at > 0 ? farthest : -farthest;
   const bool linear = a.mode == "linear";
   const double shrink = a.antialias ? std::min(a.scale, 1.0) : 1;
   const double reach = (linear ? 1 : 2) / shrink;
