@@ -37,6 +37,9 @@ struct PretrainedOptions {
   std::string model = {};
   std::optional<double> dropout = {};  // instead of each of the config's
   DType dtype = DType::f32;            // of parameters
+  // Whether initial values are drawn; otherwise they are 0, for a model whose weights are all
+  // loaded, which spares seconds.
+  bool draws = true;
 };
 
 // What one example of training is.

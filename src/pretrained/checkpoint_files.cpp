@@ -13,13 +13,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Of a file of torch.save, or an index of several.
 Failure torch_file(const std::string& path) {
+  const bool is_index = path.ends_with(".json");
+  const std::string shards = (fs::path(path).parent_path() / "pytorch_model-*.bin").string();
   return user_error(
       "{}: files of torch.save can run any code when they are read; write it again in Python:\n"
-      "  import torch, safetensors.torch\n"
-      "  safetensors.torch.save_file({{k: v.clone() for k, v in torch.load(\"{}\", "
-      "weights_only=True).items()}}, \"model.safetensors\", {{\"format\": \"pt\"}})",
-      path, path);
+      "  import {}torch, safetensors.torch\n"
+      "  safetensors.torch.save_file({{k: v.contiguous().clone() {}for k, v in "
+      "torch.load({}, weights_only=True).items()}}, \"model.safetensors\", {{\"format\": \"pt\"}})",
+      path, is_index ? "glob, " : "",
+      is_index ? fmt::format("for p in glob.glob(\"{}\") ", shards) : "",
+      is_index ? "p" : "\"" + path + "\"");
 }
 
 bool is_torch_name(const std::string& path) {

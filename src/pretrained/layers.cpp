@@ -5,11 +5,13 @@
 namespace cleave::pretrained {
 
 HostTensor Initial::normal(std::vector<int64_t> shape, double std) const {
+  if (!draws) return zeros(std::move(shape));
   HostTensor t = rng.normal(std::move(shape), 0, std);
   return dtype == DType::f32 ? t : t.to(dtype);
 }
 
 HostTensor Initial::truncated(std::vector<int64_t> shape) const {
+  if (!draws) return zeros(std::move(shape));
   HostTensor t(DType::f32, std::move(shape));
   for (float& x : t.span<float>()) {
     double v = deviation * rng.normal();

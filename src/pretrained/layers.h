@@ -9,6 +9,7 @@ struct Initial {
   Generator& rng;
   double deviation = 0.02;  // initializer_range
   DType dtype = DType::f32;
+  bool draws = true;  // or zeros in the place of what is drawn
 
   HostTensor normal(std::vector<int64_t> shape) const {
     return normal(std::move(shape), deviation);

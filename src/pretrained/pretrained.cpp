@@ -54,7 +54,8 @@ Pretrained Pretrained::make(const std::string& config, Generator& rng,
   file.set_dropout(options.dropout);
   pretrained::Plan plan =
       value_or_throw(pretrained::plan_model(file, options.model, options.dtype));
-  const pretrained::Initial initial{rng, plan.facts.initializer_range, options.dtype};
+  const pretrained::Initial initial{rng, plan.facts.initializer_range, options.dtype,
+                                    options.draws};
   pretrained::Network network = plan.make(initial);
   return {network.root, std::move(network.forward),
           std::make_shared<const Description>(

@@ -39,7 +39,8 @@ LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_fr
 
 def case(name, cls, config, dtype=torch.float32, shard=None, part=None, file_dtype=None, length=12):
     """shard: bytes of a shard; part: the base model alone is saved; file_dtype: of the file."""
-    CASES[name] = dict(cls=cls, config=config, dtype=dtype, shard=shard, part=part, file_dtype=file_dtype, length=length)
+    CASES[name] = dict(cls=cls, config=config, dtype=dtype, shard=shard, part=part, file_dtype=file_dtype,
+                       length=length)
 
 
 def gpt2(**k):
@@ -81,6 +82,9 @@ case("llama_mqa_tied", LlamaForCausalLM, llama(num_key_value_heads=1, tie_word_e
 case("llama_biases", LlamaForCausalLM, llama(attention_bias=True, mlp_bias=True, head_dim=6, hidden_act="gelu"))
 case("llama_theta", LlamaForCausalLM, llama(rope_parameters={"rope_type": "default", "rope_theta": 500000.0}))
 case("llama_linear", LlamaForCausalLM, llama(rope_parameters={"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4}))
+case("llama_long", LlamaForCausalLM, llama(hidden_size=128, num_attention_heads=2, max_position_embeddings=2048,
+                                           rope_parameters={**LLAMA3, "rope_theta": 5e5,
+                                                            "original_max_position_embeddings": 256}), length=600)
 case("llama_padding", LlamaForCausalLM, llama(pad_token_id=3, tie_word_embeddings=True))
 case("llama_bf16", LlamaForCausalLM, llama(num_key_value_heads=2), file_dtype=torch.bfloat16, shard=3000)
 case("llama_base", LlamaForCausalLM, llama(), part="model")
@@ -101,11 +105,12 @@ case("vit_binary", ViTForImageClassification, vit(num_labels=2, hidden_act="quic
 def randomized(model):
     """Weights that matter: also of norms and biases, and large enough for attention that isn't flat."""
     generator = torch.Generator().manual_seed(7)
+    deviation = 1.2 / model.config.hidden_size**0.5
     with torch.no_grad():
         for name, p in model.named_parameters():
             noise = torch.randn(p.shape, generator=generator)
             is_norm = p.dim() == 1 and name.endswith("weight")
-            p.copy_(1 + 0.1 * noise if is_norm else 0.3 * noise)
+            p.copy_(1 + 0.1 * noise if is_norm else deviation * noise)
     return model
 
 

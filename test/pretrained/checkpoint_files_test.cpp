@@ -121,11 +121,20 @@ TEST(CheckpointFiles, of_torch_save) {
       path +
       ": files of torch.save can run any code when they are read; write it again in Python:\n"
       "  import torch, safetensors.torch\n"
-      "  safetensors.torch.save_file({k: v.clone() for k, v in torch.load(\"" +
+      "  safetensors.torch.save_file({k: v.contiguous().clone() for k, v in torch.load(\"" +
       path + "\", weights_only=True).items()}, \"model.safetensors\", {\"format\": \"pt\"})";
   EXPECT_EQ(open_refusal(path), expected);
   EXPECT_EQ(open_refusal(folder.path()), expected);
-  for (const char* name : {"a.pt", "a.pth", "a.ckpt", "pytorch_model.bin.index.json"})
+  std::filesystem::remove(path);
+  const std::string index = folder.put("pytorch_model.bin.index.json", "{}");
+  EXPECT_NE(
+      open_refusal(folder.path())
+          .find("\n  import glob, torch, safetensors.torch\n  safetensors.torch.save_file({k: "
+                "v.contiguous().clone() for p in glob.glob(\"" +
+                folder.path() + "/pytorch_model-*.bin\") for k, v in torch.load(p, "),
+      std::string::npos)
+      << open_refusal(index);
+  for (const char* name : {"a.pt", "a.pth", "a.ckpt"})
     EXPECT_NE(open_refusal(folder.put(name, "")).find("torch.save"), std::string::npos) << name;
 }
 

@@ -81,6 +81,19 @@ TEST(Pretrained, initial_values) {
     EXPECT_EQ(b.parameter("bert.embeddings.word_embeddings.weight").value().number(k), 0);
 }
 
+TEST(Pretrained, initial_values_that_are_not_drawn) {
+  const TempFolder folder;
+  Generator rng(1), other(1);
+  for (const std::string& text : {gpt2_config(), vit_config()}) {
+    const Pretrained m = Pretrained::make(folder.put("config.json", text), rng, {.draws = false});
+    for (const auto& [name, p] : m.named_parameters()) {
+      const bool is_one = name.ends_with("weight") && p.shape().size() == 1;  // of a norm
+      EXPECT_EQ(moments(m, name), std::pair(is_one ? 1.0 : 0.0, 0.0)) << name;
+    }
+  }
+  EXPECT_EQ(rng.next(), other.next());
+}
+
 TEST(Pretrained, ties) {
   const Pretrained tied = model_of(gpt2_config());
   EXPECT_EQ(tied.parameter("lm_head.weight"), tied.parameter("transformer.wte.weight"));
@@ -126,6 +139,21 @@ TEST(Pretrained, dropout_of_the_config_and_of_the_options) {
   EXPECT_EQ(drops(llama_config(), {.dropout = 0.1}, false), Pair(0, true));
 }
 
+// The scales of the attentions in a graph's text; heads are 4 wide.
+TEST(Pretrained, scales_of_attention) {
+  const auto scales = [](const std::string& more) {
+    const std::string text = print(traced(model_of(gpt2_config(more)), trace::Mode::evaluation));
+    std::vector<std::string> out;
+    for (size_t at = text.find(" scale="); at != text.npos; at = text.find(" scale=", at + 1))
+      out.push_back(text.substr(at + 7, text.find_first_of(",)", at) - at - 7));
+    return out;
+  };
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(scales(""), Texts());  // the operator's own
+  EXPECT_EQ(scales(R"(, "scale_attn_by_inverse_layer_idx": true)"), Texts({"0.5", "0.25"}));
+  EXPECT_EQ(scales(R"(, "scale_attn_weights": false)"), Texts({"1.0", "1.0"}));
+}
+
 HostTensor ids_of(const std::vector<int64_t>& ids) {
   return HostTensor::from<int64_t>(ids, {1, static_cast<int64_t>(ids.size())});
 }
@@ -135,6 +163,26 @@ double loss_of(const Pretrained& m, const HostTensor& ids, const HostTensor& lab
              m.inputs(1, ids.shape()[1]))
       .run({ids, labels})[0]
       .item();
+}
+
+TEST(Pretrained, a_row_of_padding_gets_no_gradient) {
+  const auto gradient = [](const std::string& more) {
+    const Pretrained m = model_of(llama_config(more));
+    const HostTensor ids = ids_of({1, 3, 2, 3});
+    const HostTensor g =
+        compile(
+            m,
+            [&](const Tensor& x, const Tensor& y) {
+              return grad(m.loss(x, y), {m.parameter("model.embed_tokens.weight")})[0];
+            },
+            m.inputs(1, 4))
+            .run({ids, ids})[0];
+    double sum = 0;
+    for (int64_t k = 0; k < 8; ++k) sum += std::abs(g.number(3 * 8 + k));
+    return sum;
+  };
+  EXPECT_GT(gradient(""), 0);
+  EXPECT_EQ(gradient(R"(, "pad_token_id": 3)"), 0);
 }
 
 // The label of a position is the next one's; the first label counts for nothing.

@@ -41,6 +41,18 @@ TEST(Save, models_come_back) {
   }
 }
 
+TEST(Save, dtypes_stay) {
+  for (const DType dtype : {DType::f64, DType::bf16, DType::f16}) {
+    const TempFolder folder;
+    const Pretrained model = model_of(gpt2_config(), {.dtype = dtype}, 1);
+    model.save(folder.path());
+    Generator rng(2);
+    Pretrained again = Pretrained::make(folder.path(), rng, {.dtype = dtype});
+    EXPECT_TRUE(again.load(folder.path()).converted.empty());
+    EXPECT_TRUE(same_state(model, again));
+  }
+}
+
 TEST(Save, shards_are_no_larger_than_asked) {
   const TempFolder folder;
   const Pretrained model = model_of(gpt2_config());
