@@ -54,23 +54,22 @@ Result<AddedTokens> AddedTokens::read(const Fields& root, const Model& model,
   AddedTokens all;
   if (!root.maybe("added_tokens")) return all;
   auto next = static_cast<uint32_t>(model.listed());
+  Allowance allowance = Allowance::of(longest_content);  // steps of all of them together
   CLEAVE_CHECK(root.for_each("added_tokens", [&](const Fields& f) -> Status {
     CLEAVE_TRY(AddedToken token, read_added_token(f));
     if (token.content.empty()) return {};
     std::optional<uint32_t> id = all.id(token.content);
     if (!id) id = model.vocabulary().id(token.content);
-    return all.add(std::move(token), id ? *id : next++, normalizer);
+    return all.add(std::move(token), id ? *id : next++, normalizer, allowance);
   }));
   all.make_tries();
   return all;
 }
 
-Status AddedTokens::add(AddedToken token, uint32_t id, const Normalizer* normalizer) {
+Status AddedTokens::add(AddedToken token, uint32_t id, const Normalizer* normalizer,
+                        Allowance& allowance) {
   Section pattern{token.content, 0};
-  if (token.normalized && normalizer) {
-    Allowance allowance = Allowance::of(token.content.size());
-    CLEAVE_CHECK(normalizer->apply(pattern, allowance));
-  }
+  if (token.normalized && normalizer) CLEAVE_CHECK(normalizer->apply(pattern, allowance));
   tokens_.add(token.content, id);
   if (token.special) special_.add(token.content, id);
   entries_[id] = {std::move(token), std::move(pattern.text)};

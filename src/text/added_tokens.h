@@ -45,7 +45,7 @@ class AddedTokens {
   int64_t largest_id() const { return tokens_.largest_id(); }
 
  private:
-  Status add(AddedToken token, uint32_t id, const Normalizer* normalizer);
+  Status add(AddedToken token, uint32_t id, const Normalizer* normalizer, Allowance& allowance);
   void make_tries();
 
   struct Entry {

@@ -5,6 +5,8 @@
 namespace cleave::text {
 namespace {
 
+constexpr size_t most_added = 1024;  // a template may name a long list often
+
 // {"id": "[CLS]", "ids": [101], ...} of "special_tokens".
 Status append_special(const Fields& special_tokens, const std::string& name,
                       std::vector<int64_t>& ids) {
@@ -12,6 +14,9 @@ Status append_special(const Fields& special_tokens, const std::string& name,
   CLEAVE_TRY(const JsonArray list, token.list("ids"));
   for (const JsonElement e : list) {
     CLEAVE_TRY(const int64_t id, natural_of(e, token.place_of("ids")));
+    if (ids.size() == most_added)
+      return unsupported("{}: more than {} tokens around a text", special_tokens.place(),
+                         most_added);
     ids.push_back(id);
   }
   return {};

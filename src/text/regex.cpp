@@ -19,6 +19,12 @@ constexpr uint32_t most_heap = 64 * 1024;  // KiB
 
 constexpr auto free_code = [](const pcre2_code* c) { pcre2_code_free(const_cast<pcre2_code*>(c)); };
 
+Status check_length(std::string_view pattern) {
+  if (pattern.size() <= longest_pattern) return {};
+  return unsupported("a regular expression of {} bytes, at most {} are covered", pattern.size(),
+                     longest_pattern);
+}
+
 std::string message_of(int error) {
   PCRE2_UCHAR text[256];
   pcre2_get_error_message(error, text, sizeof text);
@@ -28,6 +34,7 @@ std::string message_of(int error) {
 }  // namespace
 
 Result<Regex> Regex::read(std::string_view pattern) {
+  CLEAVE_CHECK(check_length(pattern));
   CLEAVE_TRY(const std::string translated, translate_regex(pattern));
   auto regex = compile(translated);
   if (!regex.ok())
@@ -38,9 +45,7 @@ Result<Regex> Regex::read(std::string_view pattern) {
 
 Result<Regex> Regex::compile(std::string_view pattern) {
   if (pattern.empty()) return unsupported("an empty regular expression isn't covered");
-  if (pattern.size() > longest_pattern)
-    return unsupported("a regular expression of {} bytes, at most {} are covered", pattern.size(),
-                       longest_pattern);
+  CLEAVE_CHECK(check_length(pattern));
   const std::unique_ptr<pcre2_compile_context, decltype(&pcre2_compile_context_free)> context(
       pcre2_compile_context_create(nullptr), &pcre2_compile_context_free);
   pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);

@@ -26,7 +26,6 @@ void Vocabulary::reserve(size_t tokens) {
 }
 
 void Vocabulary::add(std::string token, uint32_t id) {
-  longest_bytes_ = std::max(longest_bytes_, token.size());
   largest_id_ = std::max(largest_id_, int64_t{id});
   const auto entry = ids_.insert_or_assign(std::move(token), id).first;
   tokens_.emplace(id, &entry->first);

@@ -32,8 +32,12 @@ class Vocabulary {
   // Nothing where no token has this id.
   std::optional<std::string_view> token(uint32_t id) const;
   size_t size() const { return ids_.size(); }
-  int64_t largest_id() const { return largest_id_; }       // -1: there is none
-  size_t longest_bytes() const { return longest_bytes_; }  // of a token
+  // Calls f(token, id) for each, in no order.
+  template <class F>
+  void for_each(F&& f) const {
+    for (const auto& [token, id] : ids_) f(std::string_view(token), id);
+  }
+  int64_t largest_id() const { return largest_id_; }  // -1: there is none
 
  private:
   struct Hash {
@@ -43,7 +47,6 @@ class Vocabulary {
   std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> ids_;
   std::unordered_map<uint32_t, const std::string*> tokens_;  // into ids_, whose nodes stay
   int64_t largest_id_ = -1;
-  size_t longest_bytes_ = 0;
 };
 
 }  // namespace cleave::text

@@ -1,6 +1,7 @@
 // WordPiece: from the left, the longest token each time; a word with a part that is none is unknown
 // as a whole (BERT's WordpieceTokenizer).
 #include "text/model.h"
+#include "text/token_trie.h"
 #include "text/unicode.h"
 #include "text/word_cache.h"
 
@@ -17,7 +18,15 @@ class WordPiece final : public Model {
  public:
   WordPiece(Vocabulary vocabulary, WordPieceOptions options)
       : Model(std::move(vocabulary)), o_(std::move(options)),
-        unknown_id_(vocabulary_.id(o_.unknown)) {}
+        unknown_id_(vocabulary_.id(o_.unknown)) {
+    std::vector<std::pair<std::string_view, uint32_t>> first, rest;
+    vocabulary_.for_each([&](std::string_view token, uint32_t id) {
+      first.emplace_back(token, id);
+      if (token.starts_with(o_.prefix)) rest.emplace_back(token.substr(o_.prefix.size()), id);
+    });
+    first_ = TokenTrie(std::move(first));
+    rest_ = TokenTrie(std::move(rest));
+  }
 
   Status append_ids(std::string_view word, std::vector<int64_t>& ids) const override {
     if (cache_.find(word, ids)) return {};
@@ -34,33 +43,21 @@ class WordPiece final : public Model {
  private:
   // False: a part is no token.
   bool cut(std::string_view word, std::vector<int64_t>& ids) const {
-    std::string token;
     for (size_t at = 0; at < word.size();) {
-      token = at > 0 ? o_.prefix : std::string();
-      const size_t prefix = token.size();
-      token += word.substr(at, vocabulary_.longest_bytes());
-      // Not within a code point, where the token is a part of what is left.
-      if (at + token.size() - prefix < word.size()) trim_to_code_point(token, word, at, prefix);
-      while (token.size() > prefix) {
-        if (const auto id = vocabulary_.id(token)) {
-          ids.push_back(*id);
-          break;
-        }
-        token.resize(last_code_point(token));
-      }
-      if (token.size() <= prefix) return false;
-      at += token.size() - prefix;
+      size_t longest = 0;
+      uint32_t id = 0;
+      (at == 0 ? first_ : rest_).for_each_prefix(word, at, [&](size_t bytes, uint32_t value) {
+        longest = bytes;
+        id = value;
+      });
+      if (longest == 0) return false;
+      ids.push_back(id);
+      at += longest;
     }
     return true;
   }
 
-  static void trim_to_code_point(std::string& token, std::string_view word, size_t at,
-                                 size_t prefix) {
-    while (token.size() > prefix &&
-           (static_cast<uint8_t>(word[at + token.size() - prefix]) & 0xc0) == 0x80)
-      token.pop_back();
-  }
-
+  TokenTrie first_, rest_;  // of the tokens that begin a word, and of the others without the prefix
   WordPieceOptions o_;
   std::optional<uint32_t> unknown_id_;
   mutable WordCache cache_;

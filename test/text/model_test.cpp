@@ -29,6 +29,10 @@ const ModelCase model_cases[] = {
       {"cab", {2, 3}},
       {"", {}},
       {"axb", {3}}}},
+    {"a merge whose right part has merged since",
+     R"({"type": "BPE", "vocab": {"a": 0, "b": 1, "c": 2, "ab": 3, "bc": 4, "abc": 5}, )"
+     R"("merges": [["b", "c"], ["a", "b"], ["a", "bc"]]})",
+     {{"abc", {5}}, {"abab", {3, 3}}}},
     {"merges as texts",
      R"({"type": "BPE", "vocab": {"a": 0, "b": 1, "c": 2, "ab": 3, "bc": 4, "abc": 5, )"
      R"("aa": 6, "aaa": 7, "<unk>": 8, "cab": 9}, "merges": ["#version: 0.2", "a b", "ab c"]})",

@@ -98,6 +98,17 @@ TEST(Normalizer, texts_that_grow_without_end_are_refused) {
   EXPECT_LT(s.text.size(), 20'000'000u);
 }
 
+TEST(Normalizer, one_step_may_not_grow_without_end_either) {
+  const NormalizerPtr n = value_or_throw(
+      test::read_json(R"({"type": "Replace", "pattern": {"String": "a"}, "content": ")" +
+                          std::string(10'000, 'x') + R"("})",
+                      read_normalizer));
+  Section s{std::string(10'000, 'a'), 1};
+  Allowance allowance = Allowance::of(10'000);
+  EXPECT_FALSE(n->apply(s, allowance).ok());
+  EXPECT_EQ(s.text.size(), 10'000u);
+}
+
 TEST(Normalizer, mistakes) {
   const auto message = [](std::string_view json) {
     return test::read_json(json, read_normalizer).failure().message;

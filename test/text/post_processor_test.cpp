@@ -62,6 +62,12 @@ TEST(PostProcessor, mistakes) {
             "part.single[0]: the sequence \"B\": one sequence has A alone");
   EXPECT_EQ(message(R"({"type": "BertProcessing", "sep": ["x"], "cls": ["y", 1]})"),
             "part.sep: expected a token and its id");
+  std::string pieces;
+  for (int i = 0; i < 600; ++i) pieces += R"({"SpecialToken": {"id": "x"}}, )";
+  EXPECT_EQ(message(R"({"type": "TemplateProcessing", "special_tokens": {"x": {"ids": [1, 2]}},
+                        "single": [)" +
+                    pieces + R"({"Sequence": {"id": "A"}}]})"),
+            "part.special_tokens: more than 1024 tokens around a text");
   const std::string both =
       fmt::format(R"({{"type": "Sequence", "processors": [{0}, {0}]}})", template_text);
   EXPECT_EQ(message(both), "part: two steps that add tokens aren't covered");

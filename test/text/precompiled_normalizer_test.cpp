@@ -92,6 +92,7 @@ TEST(Precompiled, replaces_what_is_in_the_map) {
   EXPECT_EQ(normalized(*n, "").text, "");
   // A cluster that is short is what its shortest prefix in the map is; else each code point.
   EXPECT_EQ(normalized(*n, "a\u0301").text, "x");
+  EXPECT_EQ(normalized(*n, "a\u0301\u0302").text, "x");
   EXPECT_EQ(normalized(*n, "a\u0301\u0302\u0303").text, "x\u0301\u0302\u0303");
 }
 

@@ -111,6 +111,21 @@ TEST(Regex, steps_are_limited) {
       << r.failure().message;
 }
 
+// Many places that need some thousand steps each have one budget.
+TEST(Regex, steps_of_many_places_are_added_up) {
+  const Regex slow = value_or_throw(Regex::read("(?:a|a){11}[cd]"));
+  const auto run = [&](size_t bytes) {
+    RegexBudget budget{1'000'000};
+    Regex::Search search(slow, budget);
+    const std::string text(bytes, 'a');
+    search.start(text);
+    RegexMatch m;
+    return search.next(m);
+  };
+  EXPECT_FALSE(value_or_throw(run(40)));
+  EXPECT_FALSE(run(400).ok());
+}
+
 TEST(Regex, long_runs_are_matched) {
   const std::string spaces(200'000, ' ');
   EXPECT_EQ(matches(R"(\s*[\r\n]+|\s+(?!\S)|\s+)", spaces + "x").size(), 2u);

@@ -134,6 +134,14 @@ TEST_F(TokenizerTest, damaged_files) {
     EXPECT_FALSE(TokenizerState::read(small_file.substr(0, size)).ok());
 }
 
+TEST_F(TokenizerTest, of_tokens_with_one_id_the_first_is_its_text) {
+  const Tokenizer t = Tokenizer::load(
+      write("same.json",
+            R"({"model": {"type": "WordLevel", "vocab": {"b": 0, "a": 0}, "unk_token": "a"}})"));
+  EXPECT_EQ(t.token(0), "b");
+  EXPECT_EQ(t.id("a"), 0);
+}
+
 TEST_F(TokenizerTest, ids_that_are_far_apart_take_no_memory) {
   const Tokenizer t = Tokenizer::load(
       write("far.json",
