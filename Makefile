@@ -166,6 +166,7 @@ peer: build/release/build.ninja
 	@python3 test/peer/examples.py build/release/bin --f64
 	@python3 test/peer/autocast.py build/release/bin
 	@python3 test/peer/pretrained.py build/release/bin/run_pretrained
+	@python3 test/peer/fine_tune.py build/release/bin/cleave
 
 # Random graphs beside PyTorch's results and gradients: make peer-fuzz N=1000 SEED=0.
 peer-fuzz: build/release/build.ninja

@@ -31,7 +31,7 @@ void data_options(OptionList& options, TrainArguments& o) {
   options.option("--jsonl", o.jsonl, "a document in each line, an object of JSON");
   options.option("--field", o.field, "of --jsonl, that has the document; by default text");
   options.option("--tokens", o.tokens, "token numbers, without a head");
-  options.option("--token-dtype", o.token_dtype, "of --tokens: u16, the default, or i32");
+  options.option("--token-dtype", o.token_dtype, "of --tokens: u16, the default up to a vocabulary of 65536, or i32");
   options.option("--images", o.images,
                  "of vit: pixel_values f32[N,C,H,W] and labels i64[N] (.safetensors)");
   options.option("--held-out", o.held_out,

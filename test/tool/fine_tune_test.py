@@ -105,6 +105,10 @@ class FineTune(Case):
         line = self.file("one.jsonl", "\n" + json.dumps({"text": contents(self.words).decode()}) + "\n\n")
         for data in (("--tokens", u16), ("--tokens", i32, "--token-dtype", "i32"), ("--jsonl", line)):
             self.assertEqual(losses(self.ok(self.train(*data, "--steps", 5))), text)
+        # Numbers beyond 65535 don't fit two bytes.
+        large = self.folder_of("large", {**GPT2, "vocab_size": 65537, "n_embd": 4, "n_layer": 1})
+        tokens = self.file("large.i32", struct.pack(f"<{64}i", *[65536] * 64))
+        self.assertEqual(len(losses(self.ok(self.train("--tokens", tokens, "--steps", 1, "--held-out", tokens, model=large)))), 1)
         # Two documents have the end of text between them; --separator names another token.
         cut = [self.ids[:1000], self.ids[1000:]]
         lines = self.file("two.jsonl", "\r\n".join(json.dumps({"id": 1, "body": " ".join(WORDS[i] for i in d)}) for d in cut))
@@ -113,6 +117,15 @@ class FineTune(Case):
             tokens = self.file("two.u16", struct.pack(f"<{len(two)}H", *two))
             want = losses(self.ok(self.train("--tokens", tokens, "--steps", 5)))
             self.assertEqual(losses(self.ok(self.train("--jsonl", lines, "--field", "body", "--steps", 5, *args))), want)
+
+    def test_stdin_graphs_and_traces(self):
+        want = losses(self.ok(self.train("--text", self.words, "--steps", 3)))
+        graph, trace = self.path("g.clv"), self.path("t.json")
+        read = self.ok(self.train("--text", "-", "--steps", 3, "--save-graph", graph, "--trace", trace, stdin=contents(self.words).decode()))
+        self.assertEqual(losses(read), want)
+        self.ok(cleave("check", graph))
+        with open(trace) as f: self.assertIn("step 2", f.read())
+        self.refused(self.train("--text", "-", "--held-out", "-", "--steps", 1, stdin="w1"), 1, "both stdin")
 
     def test_a_text_is_read_in_pieces(self):
         """Longer than a piece of 1 MiB: the tokens are those of the whole."""

@@ -37,7 +37,7 @@ class StreamReader {
   Result<std::shared_ptr<const TokenStream>> read(const std::string& path) const {
     TokenStream stream;
     if (!o_.tokens.empty()) {
-      CLEAVE_TRY(stream, read_token_file(path, o_.token_dtype != "i32", model_.vocabulary));
+      CLEAVE_TRY(stream, read_token_file(path, has_u16(), model_.vocabulary));
     } else if (!o_.jsonl.empty()) {
       CLEAVE_TRY(stream, tokenizer_->json_lines(path, o_.field.empty() ? "text" : o_.field));
     } else {
@@ -66,6 +66,11 @@ class StreamReader {
   }
 
  private:
+  bool has_u16() const {
+    if (o_.token_dtype.empty()) return model_.vocabulary <= 1 << 16;
+    return o_.token_dtype == "u16";
+  }
+
   const TrainArguments& o_;
   const RunModel& model_;
   std::optional<DocumentTokenizer> tokenizer_;

@@ -22,8 +22,7 @@ double seconds_since(Clock::time_point begin) {
 
 }  // namespace
 
-Trainer::Trainer(TrainArguments& o, CompileOptions compile, const RunModel& model,
-                 RunData& data)
+Trainer::Trainer(TrainArguments& o, CompileOptions compile, const RunModel& model, RunData& data)
     : o_(o), model_(model), data_(data), compile_(std::move(compile)),
       evaluation_(evaluation_options(compile_)),
       files_(o, model, run_identity(o, model.identity, data.identity())),
