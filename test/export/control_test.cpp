@@ -89,6 +89,24 @@ graph @main(%p: input bool[], %x: input f32[2]) {
   EXPECT_EQ(ops_of(m.model), (std::vector<std::string>{"Tanh", "If"}));
 }
 
+TEST(ExportedControl, DeadCallsOfBranchesAreNotLookedAt) {
+  EXPECT_EQ(refusal_of(R"(
+graph @a(%r: input i64[2]) {
+  %n = rand(%r; size=[2], stream=1)
+  %y = full(; size=[2], fill_value=2.0)
+  return %y
+}
+graph @b(%r: input i64[2]) {
+  %y = full(; size=[2], fill_value=1.0)
+  return %y
+}
+graph @main(%p: input bool[], %r: input i64[2]) {
+  %y = cond(%p, [%r]; then=@a, otherwise=@b)
+  return %y
+})"),
+            "");
+}
+
 TEST(ExportedControl, CallsOfBranchesAreRefusedByName) {
   EXPECT_EQ(refusal_of(R"(
 graph @a(%r: input i64[2]) {

@@ -135,6 +135,21 @@ graph @main(%x: input f16[2]) {
   EXPECT_EQ(m.model.graph->initializers.size(), 1u);
 }
 
+// What reads the model back knows what becomes of NaN, where onnxruntime doesn't: these nodes are
+// for others.
+TEST(ExportOnnx, NanIsSpelledOutWhereOnnxLeavesItOpen) {
+  for (const char* call :
+       {"amax(%x; dim=[1])", "argmax(%x; dim=1)", "max_pool2d_with_indices", "sort(%x; dim=1)"}) {
+    const std::string pool = "max_pool2d_with_indices(%x; kernel_size=[2,2])";
+    const bool pools = call == std::string("max_pool2d_with_indices");
+    const bool pairs = pools || call == std::string("sort(%x; dim=1)");
+    const ExportedModel m =
+        exported(fmt::format("graph @main(%x: input f32[2,4,4]) {{\n  %y{} = {}\n  return %y\n}}\n",
+                             pairs ? ", %i" : "", pools ? pool : call));
+    EXPECT_GT(std::ranges::count(ops_of(m.model), "IsNaN"), 0) << call;
+  }
+}
+
 // Texts of a few bytes that stand for much.
 TEST(ExportOnnx, LargeTablesAndCallsWithoutEndAreRefused) {
   EXPECT_EQ(refusal_of(R"(

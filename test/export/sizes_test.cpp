@@ -37,7 +37,8 @@ graph @main(%b: symint range(1,64), %t: symint range(2,64), %x: input f32[b,t,4]
   %e = full(; size=[t,b], fill_value=2.5)
   %a = arange(; end=t)
   %u = view(%x; size=[b,t*4])
-  return %v, %c, %n, %e, %a, %u
+  %k = view(%x; size=[b,t,2,2])
+  return %v, %c, %n, %e, %a, %u, %k
 })";
   expect_same(text, {{"x", counted({3, 5, 4})}});
   expect_same(text, {{"x", counted({1, 2, 4})}});
@@ -63,6 +64,22 @@ graph @main(%n: symint range(5,64), %m: symint range(1,64), %x: input f32[n], %y
 })";
   expect_same(text, {{"x", counted({5})}, {"y", counted({7})}});
   expect_same(text, {{"x", counted({8})}, {"y", counted({2})}});
+}
+
+// Div truncates, floordiv doesn't.
+TEST(ExportedSizes, RoundDownWhereTheyMayBeBelow0) {
+  const auto written = [](const char* range) {
+    const ExportedModel m = value_or_throw(export_onnx(graph_of(fmt::format(R"(
+graph @main(%n: symint range({},64), %x: input f32[n]) {{
+  %a = arange(; end=floordiv(n-5,2)+10)
+  return %a
+}})",
+                                                                            range)),
+                                                       registry()));
+    return std::ranges::count(ops_of(m.model), "Mod");
+  };
+  EXPECT_EQ(written("1"), 1);
+  EXPECT_EQ(written("5"), 0);
 }
 
 TEST(ExportedSizes, AreWrittenOnce) {
