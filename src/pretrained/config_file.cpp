@@ -121,6 +121,8 @@ Result<std::optional<Fields>> Fields::object(std::string_view key) const {
   simdjson::dom::object o;
   if (e->get_object().get(o) != simdjson::SUCCESS)
     return user_error("{} is {}, expected an object", name_of(key), shown(*e));
+  if (Status keys = check_keys(o); !keys.ok())
+    return std::move(keys).failure().within(name_of(key));
   return std::optional<Fields>(Fields(o, name_of(key) + "."));
 }
 

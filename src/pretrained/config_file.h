@@ -3,8 +3,8 @@
 //   CLEAVE_TRY(const ConfigFile file, ConfigFile::read("gpt2/config.json"));
 //   CLEAVE_TRY(const int64_t width, file.size("n_embd", 768));
 //
-// The text is untrusted: nested at most 64 deep, no key of the outermost object twice. Errors name
-// the file and the field.
+// The text is untrusted: nested at most 64 deep, no key of an object that is read twice. Errors
+// name the file and the field.
 #pragma once
 #include <simdjson.h>
 

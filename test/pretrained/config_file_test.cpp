@@ -68,6 +68,8 @@ TEST(ConfigFile, one_value_is_covered) {
   EXPECT_EQ(failure(inner.only_members({"y"})),
             "unsupported: o.\"x\" is 1, cleave has models without it alone");
   EXPECT_EQ(failure(inner.flag("x", false)), "o.x is 1, expected true or false");
+  const ConfigFile twice = parsed(R"({"o": {"x": 1, "x": 2}})");
+  EXPECT_EQ(failure(twice.fields().object("o")), "o: \"x\" occurs twice");
 }
 
 TEST(ConfigFile, probabilities) {

@@ -127,7 +127,8 @@ std::string config_of(const std::string& text, const PretrainedOptions& options 
 TEST(SavedConfig, has_the_fields_of_the_one_that_was_read) {
   EXPECT_EQ(config_of(R"({"n_embd": 8, "n_layer": 1, "n_head": 2, "vocab_size": 5, "n_positions": 4,
                           "model_type": "gpt2", "layer_norm_epsilon": 1e-05, "empty": {},
-                          "list": [1, [], {"a": null}], "text": "a\"{[,:\\", "big": 18446744073709551615,
+                          "list": [1, [], {"a": null}], "text": "a\"{[,:\\",
+                          "big": 18446744073709551615,
                           "half": 0.5, "architectures": ["GPT2Model"]})"),
             R"({
   "n_embd": 8,
