@@ -21,9 +21,10 @@ void model_options(OptionList& options, TrainArguments& o) {
   options.option("--heads", o.heads,
                  "of a character model: of attention, 4; they divide the width");
   options.option("--context", o.context,
-                 "tokens that the model sees: 64 characters; fine-tuning as many as the model "
-                 "has positions, at most 512");
-  options.option("--dropout", o.dropout, "probability, 0 to 1; 0, fine-tuning what the config says");
+                 "tokens that the model sees: 64 characters; fine-tuning as many as it has "
+                 "positions, at most 512");
+  options.option("--dropout", o.dropout,
+                 "probability, 0 to 1: 0; fine-tuning what the config says");
 }
 
 void data_options(OptionList& options, TrainArguments& o) {
@@ -31,7 +32,8 @@ void data_options(OptionList& options, TrainArguments& o) {
   options.option("--jsonl", o.jsonl, "a document in each line, an object of JSON");
   options.option("--field", o.field, "of --jsonl, that has the document; by default text");
   options.option("--tokens", o.tokens, "token numbers, without a head");
-  options.option("--token-dtype", o.token_dtype, "of --tokens: u16, the default up to a vocabulary of 65536, or i32");
+  options.option("--token-dtype", o.token_dtype,
+                 "of --tokens: u16, the default up to a vocabulary of 65536, or i32");
   options.option("--images", o.images,
                  "of vit: pixel_values f32[N,C,H,W] and labels i64[N] (.safetensors)");
   options.option("--held-out", o.held_out,
@@ -48,13 +50,11 @@ void run_options(OptionList& options, TrainArguments& o) {
   options.option("--epochs", o.epochs, "fine-tuning, in the place of --steps");
   options.option("--seed", o.seed, "of initial weights, batches, dropout and the sample");
   options.option("--lr", o.lr, "peak learning rate: 0.001, fine-tuning 0.00005");
-  options.option("--final-lr", o.final_lr,
-                 "learning rate at the last step: 0.0001, fine-tuning 0");
+  options.option("--final-lr", o.final_lr, "learning rate at the last step: 0.0001, fine-tuning 0");
   options.option("--warmup", o.warmup,
                  "steps up to the peak: 100, fine-tuning at most a tenth of the steps");
   options.option("--schedule", o.schedule, "cosine, linear or constant");
-  options.option("--weight-decay", o.weight_decay,
-                 "of AdamW, for matrices: 0.1, fine-tuning 0.01");
+  options.option("--weight-decay", o.weight_decay, "of AdamW, for matrices: 0.1, fine-tuning 0.01");
   options.option("--clip", o.clip, "global norm of the gradients, 0: none");
   options.option("--eval-every", o.eval_every, "steps between validations; 0: one at the end");
   o.autocast.add_to(options);

@@ -148,7 +148,8 @@ def check(cleave, folder, name, model, data, examples, loss_of):
     pairs = [(a.detach(), b.detach()) for a, b in zip(tuned.parameters(), model.parameters(), strict=True)]
     far = math.sqrt(sum(((a - b)**2).sum().item() for a, b in pairs) / sum((b**2).sum().item() for _, b in pairs))
     assert far < 1e-3, f"{name}: weights are {far} apart"
-    print(f"{name}: {STEPS} steps of {K} x {B}, loss {want[0][0]:.4f} to {want[-1][0]:.4f}, weights {far:.1e} apart")
+    losses = max(abs(steps[k]["loss"] - want[k][0]) / want[k][0] for k in range(STEPS))
+    print(f"{name}: {STEPS} steps of {K} x {B}, loss {want[0][0]:.4f} to {want[-1][0]:.4f}; losses {losses:.1e} apart, weights {far:.1e}")
 
 
 def main():

@@ -183,6 +183,20 @@ class FineTune(Case):
         self.refused(self.train(*run[2:], "--text", other, "--resume", half), 1, "other data")
         self.refused(cleave("train", "--text", self.text, "--steps", 1, "--resume", half), 1, "not a checkpoint of `cleave train`")
 
+    def test_a_signal_is_heeded_between_held_out_batches(self):
+        """Nearly all of the time goes into validation; what is saved is resumed as any other."""
+        run, half = ["--text", self.words, "--held-out", self.words, "--steps", 60, "--eval-every", 1], self.path("half.safetensors")
+        args = targeted(["train", "--config", self.model, "--context", "16", "--batch", "3", "--lr", "0.01", "--json", "--out", half, *map(str, run)])
+        with subprocess.Popen([CLEAVE, *args], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pipesize=4096) as p:
+            for _ in range(4): p.stdout.readline()
+            p.send_signal(signal.SIGTERM)
+            p.stdout.read()
+            self.assertIn("interrupted after", p.stderr.read())
+        self.assertEqual(p.returncode, 143)
+        whole, resumed = self.ok(self.train(*run)), self.ok(self.train(*run, "--resume", half))
+        self.assertLess(len(losses(resumed)), 60)
+        self.assertEqual(losses(resumed), losses(whole)[-len(losses(resumed)):])
+
     def interrupt(self, number, status, lines, *run):
         args = targeted(["train", "--config", self.model, "--context", "16", "--batch", "3", "--lr", "0.01", "--json", *map(str, run)])
         with subprocess.Popen([CLEAVE, *args], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pipesize=4096) as p:
