@@ -26,7 +26,7 @@ namespace cleave {
 
 class TokenizerState;
 
-// A handle: copies share what was loaded, which doesn't change. Several threads may use one at the same time.
+// A handle: copies share what was loaded. Several threads may use one at the same time.
 class CLEAVE_API Tokenizer {
  public:
   // From a tokenizer.json, or a folder that has one. Errors (user): a file that can't be read, is

@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "base/edit_distance.h"
+#include "base/printable.h"
 #include "cleave/data.h"
 #include "data/input_file.h"
-#include "base/printable.h"
 
 namespace cleave::data {
 namespace {

@@ -10,9 +10,9 @@
 #include <cstring>
 #include <optional>
 
+#include "base/printable.h"
 #include "cleave/data.h"
 #include "data/input_file.h"
-#include "base/printable.h"
 
 namespace cleave::data {
 namespace {

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <set>
 
-#include "import/exported/json.h"
 #include "base/printable.h"
+#include "import/exported/json.h"
 #include "pretrained/config_file.h"
 
 namespace cleave::pretrained {

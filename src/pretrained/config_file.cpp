@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
-#include "import/exported/json.h"
 #include "base/printable.h"
+#include "import/exported/json.h"
 
 namespace cleave::pretrained {
 namespace {

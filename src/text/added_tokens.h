@@ -23,8 +23,8 @@ struct AddedToken {
 class AddedTokens {
  public:
   // From "added_tokens" of the file's root. A token that the model has keeps its id there, others
-  // have the ids after it, in order, whatever the file says. `normalizer` may be null. Errors: (user)
-  // a member that is missing or wrong; (unsupported) a very long token.
+  // have the ids after it, in order, whatever the file says. `normalizer` may be null. Errors:
+  // (user) a member that is missing or wrong; (unsupported) a very long token.
   static Result<AddedTokens> read(const Fields& root, const Model& model,
                                   const Normalizer* normalizer);
 

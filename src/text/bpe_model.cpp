@@ -1,6 +1,6 @@
-// BPE: byte pair encoding (Sennrich, Haddow and Birch 2016). A word begins as its code points; of all
-// pairs of neighbours that may merge, the one with the least rank, and of these the leftmost, does so,
-// until none is left.
+// BPE: byte pair encoding (Sennrich, Haddow and Birch 2016). A word begins as its code points; of
+// all pairs of neighbours that may merge, the one with the least rank, and of these the leftmost,
+// does so, until none is left.
 #include <queue>
 
 #include "text/merge_table.h"

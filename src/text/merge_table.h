@@ -52,9 +52,9 @@ class MergeTable {
   std::vector<Slot> slots_;
 };
 
-// From "merges" of a file: ["a b", ...] or [["a", "b"], ...], the first with rank 0. The right token
-// loses `prefix` bytes when it is put behind the left one. Errors (user): what is no pair; tokens
-// that the vocabulary lacks.
+// From "merges" of a file: ["a b", ...] or [["a", "b"], ...], the first with rank 0. The right
+// token loses `prefix` bytes when it is put behind the left one. Errors (user): what is no pair;
+// tokens that the vocabulary lacks.
 Result<MergeTable> read_merges(const Fields& fields, const Vocabulary& vocabulary, size_t prefix);
 
 }  // namespace cleave::text

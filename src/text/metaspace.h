@@ -4,7 +4,8 @@
 
 namespace cleave::text {
 
-// Where a space is put before a word that has none: never, before each, or before the first of a text.
+// Where a space is put before a word that has none: never, before each, or before the first of a
+// text.
 enum class PrependScheme : uint8_t { first, never, always };
 
 struct Metaspace {

@@ -1,6 +1,6 @@
 // Code points that the tables behind Hugging Face's normalizers don't know yet: punctuation, marks
-// and controls that Unicode added since (found by asking tokenizers 0.23 for each code point, beside
-// utf8proc 2.8). Ids agree only if these stay as they are there, unassigned.
+// and controls that Unicode added since (found by asking tokenizers 0.23 for each code point,
+// beside utf8proc 2.8). Ids agree only if these stay as they are there, unassigned.
 #pragma once
 #include <array>
 

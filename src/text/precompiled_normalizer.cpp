@@ -1,7 +1,7 @@
 // Precompiled: SentencePiece's map of characters, as T5, ALBERT and XLM-R have it.
 //
 //   bytes 0..3    N, little endian: bytes of the trie
-//   N bytes       a double array of 32-bit units (darts-clone): from a text to an offset in what follows
+//   N bytes       a double array of 32-bit units (darts-clone): from a text to an offset behind it
 //   the rest      UTF-8 texts, each ended by a zero byte
 //
 // A grapheme cluster of less than 6 bytes is replaced as a whole by what its shortest prefix in the
@@ -87,8 +87,8 @@ class Precompiled final : public Normalizer {
   }
 
  private:
-  // The bytes of `out` that stand for the first `initial` bytes of the cluster. Of a cluster that is
-  // replaced as a whole, code points stand for those in the same place.
+  // The bytes of `out` that stand for the first `initial` bytes of the cluster. Of a cluster that
+  // is replaced as a whole, code points stand for those in the same place.
   size_t append_grapheme(std::string& out, std::string_view grapheme, size_t initial) const {
     const size_t begin = out.size();
     if (grapheme.size() < 6) {

@@ -1,8 +1,8 @@
 // Regular expressions of a tokenizer.json, run by PCRE2 under limits.
 //
 // A hostile expression may take exponential time on a text. From each place a search has a small
-// limit of backtracking steps; a place that needs more takes it from the budget of the whole text, by
-// powers of 16, and is an error when that is used up. No clock is asked, so that results are the
+// limit of backtracking steps; a place that needs more takes it from the budget of the whole text,
+// by powers of 16, and is an error when that is used up. No clock is asked, so that results are the
 // same on every machine.
 #pragma once
 #include <cstdint>
@@ -54,8 +54,8 @@ class Regex::Search {
 
   // Begins with another text, which must outlive the search.
   void start(std::string_view text);
-  // The next match that isn't an empty one just behind the last; false where there is none, as in an
-  // empty text. Error (user): the budget is used up.
+  // The next match that isn't an empty one just behind the last; false where there is none, as in
+  // an empty text. Error (user): the budget is used up.
   Result<bool> next(RegexMatch& match);
 
  private:

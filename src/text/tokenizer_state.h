@@ -1,6 +1,8 @@
-// A tokenizer that was read: added tokens, normalizer, pre-tokenizer, model, post-processor, decoder.
+// A tokenizer that was read: added tokens, normalizer, pre-tokenizer, model, post-processor,
+// decoder.
 //
-//   text ─► added tokens ─► normalizer ─► added tokens ─► pre-tokenizer ─► model ─► post-processor ─► ids
+//   text ─► added tokens ─► normalizer ─► added tokens ─► pre-tokenizer ─► model ─►
+//   post-processor ─► ids
 //   ids ─► tokens ─► decoder ─► text
 #pragma once
 #include "cleave/tokenizer.h"

@@ -14,8 +14,8 @@
 
 namespace cleave::text {
 
-// Errors: (unsupported) sets in sets and their intersections, \b, \h, names and calls of groups, the
-// option x, and the like, by name; (user) a pattern that ends too early.
+// Errors: (unsupported) sets in sets and their intersections, \b, \h, names and calls of groups,
+// the option x, and the like, by name; (user) a pattern that ends too early.
 Result<std::string> translate_regex(std::string_view pattern);
 
 // For messages: between slashes, controls as \xNN, cut after 100 bytes.

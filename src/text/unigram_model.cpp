@@ -1,6 +1,6 @@
-// Unigram: the tokens whose scores (logarithms of probabilities) have the largest sum (Kudo 2018), by
-// Viterbi's algorithm. A code point that is no token is unknown, at 10 less than the least score;
-// unknown neighbours are one.
+// Unigram: the tokens whose scores (logarithms of probabilities) have the largest sum (Kudo 2018),
+// by Viterbi's algorithm. A code point that is no token is unknown, at 10 less than the least
+// score; unknown neighbours are one.
 #include <limits>
 
 #include "base/printable.h"

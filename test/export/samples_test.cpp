@@ -1,8 +1,10 @@
 // Every sample of every operator, written as ONNX and read back: the oracle's results are the same.
 // tests: exporter.cpp call.cpp rules.cpp unary_rules.cpp arithmetic_rules.cpp quotient_rules.cpp
 // tests: compare_rules.cpp convert_rules.cpp shape_rules.cpp constructor_rules.cpp index_rules.cpp
-// tests: view_rules.cpp put_rules.cpp scatter_rules.cpp reduce_rules.cpp sort_rules.cpp product_rules.cpp
-// tests: convolution_rules.cpp mean_pool_rules.cpp max_pool_rules.cpp windows.cpp resize_rules.cpp pad_rules.cpp norm_rules.cpp
+// tests: view_rules.cpp put_rules.cpp scatter_rules.cpp reduce_rules.cpp sort_rules.cpp
+// tests: product_rules.cpp
+// tests: convolution_rules.cpp mean_pool_rules.cpp max_pool_rules.cpp windows.cpp resize_rules.cpp
+// tests: pad_rules.cpp norm_rules.cpp
 // tests: control_rules.cpp
 #include <algorithm>
 #include <set>
@@ -27,8 +29,8 @@ struct Outcome {
   std::string refused, wrong;
 };
 
-// The oracle doesn't round f32, nor does a conversion to it: where f64 meets f32, a comparison isn't
-// that of the rounded number once the rounding is a Cast.
+// The oracle doesn't round f32, nor does a conversion to it: where f64 meets f32, a comparison
+// isn't that of the rounded number once the rounding is a Cast.
 bool compares_unrounded(const OpDef& op, const Graph& g) {
   constexpr std::string_view comparisons[] = {"eq", "ne", "lt", "le", "gt", "ge"};
   if (std::ranges::find(comparisons, op.name) == std::end(comparisons)) return false;

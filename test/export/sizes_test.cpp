@@ -84,7 +84,8 @@ graph @main(%n: symint range({},64), %x: input f32[n]) {{
 
 TEST(ExportedSizes, AreWrittenOnce) {
   const ExportedModel m = value_or_throw(export_onnx(graph_of(R"(
-graph @main(%b: symint range(1,64), %t: symint range(1,64), %x: input f32[b,t,4], %y: input f32[b*t,4]) {
+graph @main(%b: symint range(1,64), %t: symint range(1,64), %x: input f32[b,t,4],
+            %y: input f32[b*t,4]) {
   %u = view(%y; size=[b,t,4])
   %s = add(%u, %x)
   %v = exp(%y)

@@ -1,6 +1,7 @@
 // ONNX files that are damaged or written to do harm: an error that says where, memory bounded by
 // the file's size, no byte read outside.
-// tests: onnx/wire.cpp read_model.cpp tensor_data.cpp external_data.cpp import_onnx.cpp onnx/element.cpp
+// tests: onnx/wire.cpp read_model.cpp tensor_data.cpp external_data.cpp import_onnx.cpp
+// tests: onnx/element.cpp
 #include <unistd.h>
 
 #include <filesystem>

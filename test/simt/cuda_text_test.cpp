@@ -132,7 +132,8 @@ TEST(CudaText, names_of_chunks_are_given_once_in_a_scope) {
   const CudaKernel k = cuda_of(
       "kernel %y(%x: f32[3840] read, %y: f32[3840] write) work 3840 {\n  for p in 3 parallel {\n"
       "    fold over r in 1280 {\n      s = sum of %x[p*1280 + r]\n    }\n"
-      "    for j in 1280 independent {\n      %y[p*1280 + j] = %x[p*1280 + j] - s\n    }\n  }\n}\n");
+      "    for j in 1280 independent {\n      %y[p*1280 + j] = %x[p*1280 + j] - s\n    }\n  "
+      "}\n}\n");
   std::vector<std::set<std::string>> scopes(1);
   std::istringstream words(k.text);
   int defined = 0;

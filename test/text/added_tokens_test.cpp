@@ -10,7 +10,8 @@ using test::encoded;
 using test::Ids;
 
 constexpr std::string_view word_level =
-    R"({"type": "WordLevel", "vocab": {"a": 0, "b": 1, "<unk>": 2, "<s>": 3}, "unk_token": "<unk>"})";
+    R"({"type": "WordLevel", "vocab": {"a": 0, "b": 1, "<unk>": 2, "<s>": 3},
+        "unk_token": "<unk>"})";
 
 TokenizerState with_added(std::string_view tokens, std::string_view normalizer = "null") {
   return value_or_throw(test::tokenizer_of(

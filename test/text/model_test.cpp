@@ -1,5 +1,6 @@
 // Ids of words by each model, as tokenizers 0.23 gives them.
-// tests: bpe_model.cpp merge_table.cpp word_piece_model.cpp unigram_model.cpp word_level_model.cpp vocabulary.cpp
+// tests: bpe_model.cpp merge_table.cpp word_piece_model.cpp unigram_model.cpp word_level_model.cpp
+// tests: vocabulary.cpp
 #include "text/model.h"
 
 #include "test/text/reading.h"

@@ -1,4 +1,5 @@
-// A map of characters that is made here: "a" is "x", "e" with an acute accent is U+00E9, a tab goes.
+// A map of characters that is made here: "a" is "x", "e" with an acute accent is U+00E9, a tab
+// goes.
 #include "test/text/reading.h"
 
 namespace cleave::text {
@@ -18,8 +19,9 @@ std::string base64(std::string_view bytes) {
   return text;
 }
 
-// A double array (darts-clone's units) of few short keys: node n of the trie has its children at the
-// offset 256 * (n + 1) from the root, by XOR with their bytes, and its value at that offset itself.
+// A double array (darts-clone's units) of few short keys: node n of the trie has its children at
+// the offset 256 * (n + 1) from the root, by XOR with their bytes, and its value at that offset
+// itself.
 class MapMaker {
  public:
   void add(std::string_view key, std::string_view text) {

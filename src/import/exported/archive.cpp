@@ -1,8 +1,8 @@
 #include "import/exported/archive.h"
 
+#include "base/printable.h"
 #include "import/exported/read_program.h"
 #include "import/exported/tensor_table.h"
-#include "base/printable.h"
 
 namespace cleave::exported {
 namespace {

@@ -1,13 +1,13 @@
 // One node as calls: a rule, an operator of the same name; or a write in place.
 #include <algorithm>
 
+#include "base/printable.h"
 #include "import/exported/autocast.h"
 #include "import/exported/expression.h"
 #include "import/exported/graph_reader.h"
 #include "import/exported/rules.h"
 #include "import/exported/types.h"
 #include "import/exported/views.h"
-#include "base/printable.h"
 
 namespace cleave::exported {
 

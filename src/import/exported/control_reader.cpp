@@ -1,7 +1,7 @@
 // Higher-order operators: regions that are inlined, branches and loops that become subgraphs.
+#include "base/printable.h"
 #include "import/exported/graph_reader.h"
 #include "import/exported/plain_name.h"
-#include "base/printable.h"
 
 namespace cleave::exported {
 

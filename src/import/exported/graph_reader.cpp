@@ -1,8 +1,8 @@
 #include "import/exported/graph_reader.h"
 
+#include "base/printable.h"
 #include "import/exported/expression.h"
 #include "import/exported/plain_name.h"
-#include "base/printable.h"
 
 namespace cleave::exported {
 

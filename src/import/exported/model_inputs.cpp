@@ -1,12 +1,12 @@
 // The placeholders of a model: symints, weights by their names, inputs.
 #include <algorithm>
 
+#include "base/printable.h"
 #include "import/exported/expression.h"
 #include "import/exported/model_reader.h"
 #include "import/exported/plain_name.h"
 #include "import/exported/types.h"
 #include "import/exported/weights.h"
-#include "base/printable.h"
 
 namespace cleave::exported {
 

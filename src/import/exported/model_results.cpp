@@ -1,10 +1,10 @@
 // The results of a model: updates, what forward returns, gradients; then its weights.
+#include "base/printable.h"
 #include "import/exported/expression.h"
 #include "import/exported/model_reader.h"
 #include "import/exported/plain_name.h"
 #include "import/exported/tree.h"
 #include "import/exported/weights.h"
-#include "base/printable.h"
 #include "ir/text.h"
 
 namespace cleave::exported {

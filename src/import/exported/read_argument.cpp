@@ -1,8 +1,8 @@
 // Arguments of nodes, and the types of tensors.
 #include <array>
 
-#include "import/exported/read_program.h"
 #include "base/printable.h"
+#include "import/exported/read_program.h"
 
 namespace cleave::exported {
 namespace {

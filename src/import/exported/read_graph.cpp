@@ -1,7 +1,7 @@
 // Graphs of nodes, as the schema has them.
+#include "base/printable.h"
 #include "import/exported/read_program.h"
 #include "import/exported/source_line.h"
-#include "base/printable.h"
 
 namespace cleave::exported {
 namespace {

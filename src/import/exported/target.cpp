@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/printable.h"
 #include "import/exported/rules.h"
 #include "import/exported/views.h"
-#include "base/printable.h"
 
 namespace cleave::exported {
 namespace {

@@ -1,7 +1,7 @@
 #include "import/exported/tree.h"
 
-#include "import/exported/json.h"
 #include "base/printable.h"
+#include "import/exported/json.h"
 
 namespace cleave::exported {
 namespace {

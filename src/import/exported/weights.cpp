@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "import/exported/types.h"
 #include "base/printable.h"
+#include "import/exported/types.h"
 
 namespace cleave::exported {
 namespace {

@@ -1,7 +1,8 @@
 // Runs tokenizers for tokenizers.py. Lines of stdin:
 //
 //   load PATH         ok, or the error
-//   text HEX          the ids, those without special tokens, and the texts of the ids without and with
+//   text HEX          the ids, those without special tokens, and the texts of the ids without and
+// with
 //                     special tokens in hexadecimal: "1 5 2|5|6869|5b5d", or the error
 //   ids 1 5 2         the two texts of these ids
 //   tokens FIRST END  what each of these ids stands for, in hexadecimal ("-": no token)

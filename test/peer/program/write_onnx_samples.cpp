@@ -1,5 +1,6 @@
-// write_onnx_samples FOLDER FIRST OPSET [OPERATOR ...]: samples of the operators, so many of each or
-// all (0), as ONNX models with the oracle's results, for onnx_export.py to compare with onnxruntime.
+// write_onnx_samples FOLDER FIRST OPSET [OPERATOR ...]: samples of the operators, so many of each
+// or all (0), as ONNX models with the oracle's results, for onnx_export.py to compare with
+// onnxruntime.
 //
 // For each operator OP.safetensors (K.in.NAME, K.out.J of sample K), OP.json and OP.K.onnx.
 // OP.json: [{"sample": 3, "written": true, "why": "", "call": its line}, ...]
