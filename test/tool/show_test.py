@@ -105,7 +105,7 @@ class Sizes(Case):
     def test_defaults_are_shown(self):
         text = cleave("help", "run").stdout
         for part in ("--repeat INT=1 ", "--engine TEXT=compiled ", "--threads INT=0 "): self.assertIn(part, text)
-        self.assertIn("--lr FLOAT=0.001 ", cleave("help", "train").stdout)
+        self.assertIn("--init-scale FLOAT=65536 ", cleave("help", "train").stdout)
         self.assertIn("\\-\\-repeat INT=1", cleave("help", "--man").stdout)
 
     def test_an_index_out_of_range_names_no_kernel(self):

@@ -70,11 +70,12 @@ TEST(DeviceStep, losses_and_parameters_have_the_cpus_bits) {
 
 TEST(DeviceStep, a_backend_that_was_made_for_another_order_of_sums_is_refused) {
   FakeDevice device;
-  EXPECT_EQ(message([&] {
-              Session s(device.backend,
-                        {.compile = {.device = Device::cuda(), .deterministic = false}});
-            }),
-            "deterministic: false, but the backend that is given was made for true");
+  const std::string text = message([&] {
+    Session s(device.backend, {.compile = {.device = Device::cuda(), .deterministic = false}});
+  });
+  EXPECT_TRUE(
+      text.ends_with(": deterministic: false, but the backend that is given was made for true"))
+      << text;
 }
 
 TEST(DeviceStep, a_run_copies_its_inputs_the_rate_and_the_loss) {

@@ -51,12 +51,15 @@ class CudaLibraryDevice final : public LibraryDevice {
 
  private:
   Result<DeviceKernelPtr> made(const DeviceCall& call) const {
-    CLEAVE_TRY(const NvrtcPtr compiler, Nvrtc::here());
-    CLEAVE_TRY(const auto cubin, compiler->compile(device_source(call), arch_, "library_call"));
     CudaDevicePtr device;
     if (const Result<CudaDevicePtr> here = CudaDevice::here(index_);
         here.ok() && (*here)->arch() == arch_)
       device = *here;
+    const Result<NvrtcPtr> compiler = Nvrtc::here();
+    if (!compiler.ok() && !device)  // a program that is only planned here
+      return DeviceKernelPtr(std::make_shared<CudaDeviceKernel>(nullptr, nullptr, nullptr));
+    CLEAVE_CHECK(compiler);
+    CLEAVE_TRY(const auto cubin, (*compiler)->compile(device_source(call), arch_, "library_call"));
     CLEAVE_TRY(CudaModulePtr module, CudaModule::load(device, cubin));
     CLEAVE_TRY(const CUfunction function, module->function(device_symbol, 0));
     return DeviceKernelPtr(
