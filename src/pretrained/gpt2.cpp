@@ -27,7 +27,8 @@ struct SelfAttention : nn::Module {
         c_proj(add_module("c_proj", Conv1D(c.width, c.width, i, residual_deviation(c, i)))) {
     attention.dropout = c.attention_dropout;
     attention.is_causal = true;
-    const double root = std::sqrt(static_cast<double>(c.width / c.heads));
+    const int64_t head_width = c.width / c.heads;
+    const double root = std::sqrt(static_cast<double>(head_width));
     double scale = c.scales ? 1 / root : 1;
     if (c.scales_by_layer) scale /= static_cast<double>(layer + 1);
     if (!c.scales || c.scales_by_layer) attention.scale = scale;
