@@ -162,6 +162,28 @@ def test_a_saved_run_goes_on_to_the_bit(tmp_path):
         assert torch.equal(a, b)
 
 
+def test_attentions_own_dropout():
+    """The same numbers for the same seed, others at the next step; without dropout it is eager's."""
+    class Attention(torch.nn.Module):
+        def __init__(self, p):
+            super().__init__()
+            self.p, self.qkv = p, torch.nn.Linear(8, 24)
+
+        def forward(self, x):
+            q, k, v = self.qkv(x).chunk(3, -1)
+            return F.scaled_dot_product_attention(q, k, v, dropout_p=self.p).square().mean()
+
+    def losses(p, seed):
+        torch.manual_seed(0)
+        model, x = Attention(p), torch.randn(2, 6, 8)
+        step = cleave.Step(model, torch.optim.SGD(model.parameters(), lr=0.0), (x,), seed=seed)
+        return [step(x) for _ in range(3)], model(x).item() if p == 0 else None
+
+    (first, _), (again, _), (other, _), (none, eager) = losses(0.5, 1), losses(0.5, 1), losses(0.5, 2), losses(0, 1)
+    assert first == again and len({*first, *other}) == 6
+    assert none == pytest.approx([eager] * 3, rel=1e-5)
+
+
 def test_a_budget_lowers_the_peak():
     peaks = []
     for options in ({}, {"memory_budget": "90%"}):

@@ -79,7 +79,7 @@ def call_text(node):
             attributes.append(f"{a.name}={attribute_text(v)}")
         elif a.name == "device" and v is not None and torch.device(v).type != "cpu":
             raise NoText(f"the device {v}")
-    while operands and operands[-1] == "none":
+    while operands and operands[-1] == "none" and not has_state:  # the state comes last
         operands.pop()
     if schema.name in LIKE:
         operands, attributes = [], _sizes_and_dtype(node.meta["val"])

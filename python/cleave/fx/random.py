@@ -13,7 +13,8 @@ import torch
 # What cleave draws, by ATen's operator: the name of its own.
 DRAWN = {"aten::native_dropout": "native_dropout", "aten::bernoulli": "bernoulli", "aten::rand": "rand",
          "aten::randn": "randn", "aten::randint": "randint", "aten::randperm": "randperm", "aten::rand_like": "rand",
-         "aten::randn_like": "randn"}
+         "aten::randn_like": "randn",
+         "aten::scaled_dot_product_attention": "scaled_dot_product_attention"}
 # Those that take the sizes of a tensor.
 LIKE = {"aten::rand_like", "aten::randn_like"}
 
