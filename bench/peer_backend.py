@@ -305,4 +305,5 @@ def main():
     return bool(worse)
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
