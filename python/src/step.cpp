@@ -99,10 +99,12 @@ class Step {
     }
     for (auto& [name, v] : module_.named_parameters())
       if (!trained.contains(name)) v.set_requires_grad(false);
+    std::vector<InputSpec> specs = module_.inputs();
+    for (InputSpec& spec : specs) spec.copy_strides = true;
     const nb::gil_scoped_release unlocked;
     step_ = train_step(
         module_, [this](const Tensors& inputs) { return module_(inputs); },
-        optim::Groups(std::move(all)), module_.inputs(), TrainOptions::parse(options));
+        optim::Groups(std::move(all)), specs, TrainOptions::parse(options));
   }
 
   double run(nb::sequence inputs) {

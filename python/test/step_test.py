@@ -111,6 +111,32 @@ def test_the_modules_tensors_are_the_programs():
     assert loss == pytest.approx(cross_entropy(copied, x, y).item(), rel=1e-5)
 
 
+def test_inputs_of_any_strides_and_parameters_that_lie_otherwise():
+    model, x, y = fit()
+    eager = copy.deepcopy(model)
+    step = cleave.Step(model, torch.optim.SGD(model.parameters(), lr=0.1), (x, y), loss=cross_entropy)
+    wide = torch.randn(5, 8)
+    for other in (x.t().contiguous().t(), wide[:, ::2], x[:1].expand(5, 4)):
+        assert step(other, y) == pytest.approx(cross_entropy(eager, other, y).item(), rel=1e-5)
+        eager.load_state_dict(model.state_dict())
+    model[0].weight.data = model[0].weight.data.t().contiguous().t()
+    with pytest.raises(cleave.UserError, match="weight"):
+        cleave.Step(model, torch.optim.SGD(model.parameters(), lr=0.1), (x, y), loss=cross_entropy)
+
+
+@pytest.mark.parametrize("threads", [1, 3, 16])
+def test_any_number_of_threads_gives_the_same_bits(threads):
+    def run(n):
+        model, inputs = MODELS["block"]()
+        step = cleave.Step(model, torch.optim.Adam(model.parameters()), tuple(inputs), threads=n)
+        return [step(*inputs) for _ in range(3)]
+
+    torch.manual_seed(0)
+    want = run(2)
+    torch.manual_seed(0)
+    assert run(threads) == want
+
+
 def test_a_parameter_with_the_name_of_a_call():
     class Named(torch.nn.Module):
         def __init__(self):
