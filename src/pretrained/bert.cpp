@@ -1,7 +1,7 @@
 // BertForMaskedLM: "BERT" (Devlin et al., 2019). All token types are 0, nothing is padding.
 #include "pretrained/architecture.h"
-#include "pretrained/attention.h"
 #include "pretrained/bert_config.h"
+#include "pretrained/self_attention.h"
 
 namespace cleave::pretrained {
 namespace {
@@ -30,23 +30,6 @@ struct Embeddings : nn::Module {
   nn::Dropout dropout;
 };
 
-struct SelfAttention : nn::Module {
-  SelfAttention(const Config& c, const Initial& i)
-      : heads(c.heads), p(c.attention_dropout),
-        query(add_module("query", Dense(c.width, c.width, i))),
-        key(add_module("key", Dense(c.width, c.width, i))),
-        value(add_module("value", Dense(c.width, c.width, i))) {}
-  Tensor operator()(const Tensor& x, Location at) const {
-    const Call call(*this);
-    return attended(headed(query(x, at), heads, at), headed(key(x, at), heads, at),
-                    headed(value(x, at), heads, at), {.dropout = is_training() ? p : 0}, at);
-  }
-
-  int64_t heads;
-  double p;
-  Dense query, key, value;
-};
-
 // LayerNorm(dropout(dense(x)) + residual).
 struct Output : nn::Module {
   Output(int64_t in, const Config& c, const Initial& i)
@@ -65,7 +48,7 @@ struct Output : nn::Module {
 
 struct AttentionBlock : nn::Module {
   AttentionBlock(const Config& c, const Initial& i)
-      : self(add_module("self", SelfAttention(c, i))),
+      : self(add_module("self", SelfAttention(c.width, c.heads, c.attention_dropout, i))),
         output(add_module("output", Output(c.width, c, i))) {}
   Tensor operator()(const Tensor& x, Location at) const {
     const Call call(*this);

@@ -2,7 +2,7 @@
 // state are those of the files, which transformers 5 renames while it reads them.
 #include "cleave/spatial.h"
 #include "pretrained/architecture.h"
-#include "pretrained/attention.h"
+#include "pretrained/self_attention.h"
 #include "pretrained/vit_config.h"
 
 namespace cleave::pretrained {
@@ -54,23 +54,6 @@ struct Embeddings : nn::Module {
   nn::Dropout dropout;
 };
 
-struct SelfAttention : nn::Module {
-  SelfAttention(const Config& c, const Initial& i)
-      : heads(c.heads), p(c.attention_dropout),
-        query(add_module("query", Dense(c.width, c.width, i, c.has_qkv_bias))),
-        key(add_module("key", Dense(c.width, c.width, i, c.has_qkv_bias))),
-        value(add_module("value", Dense(c.width, c.width, i, c.has_qkv_bias))) {}
-  Tensor operator()(const Tensor& x, Location at) const {
-    const Call call(*this);
-    return attended(headed(query(x, at), heads, at), headed(key(x, at), heads, at),
-                    headed(value(x, at), heads, at), {.dropout = is_training() ? p : 0}, at);
-  }
-
-  int64_t heads;
-  double p;
-  Dense query, key, value;
-};
-
 // A Dense layer that the files name `dense`.
 struct Named : nn::Module {
   Named(int64_t in, int64_t out, const Initial& i)
@@ -80,7 +63,8 @@ struct Named : nn::Module {
 
 struct AttentionBlock : nn::Module {
   AttentionBlock(const Config& c, const Initial& i)
-      : attention(add_module("attention", SelfAttention(c, i))),
+      : attention(add_module(
+            "attention", SelfAttention(c.width, c.heads, c.attention_dropout, i, c.has_qkv_bias))),
         output(add_module("output", Named(c.width, c.width, i))) {}
   Tensor operator()(const Tensor& x, Location at) const {
     const Call call(*this);

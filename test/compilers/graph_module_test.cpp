@@ -187,6 +187,28 @@ TEST(GraphModule, branches_have_names_of_their_own_and_no_symints) {
   TracedGraph::parse(f.graph_text());                       // no name stands for two graphs
 }
 
+// Each call's checkpoint is a region of its own, beside those of the program.
+TEST(GraphModule, regions_of_checkpoints_are_new_ones) {
+  const GraphModule model(TracedGraph::parse(R"(
+    graph @main(%x: input f32[8], %w: param f32[8] grad) {
+      %y = mul(%x, %w) !recompute(must_recompute, ac=1)
+      %z = exp(%y) !recompute(must_recompute, ac=1)
+      return %z
+    })"),
+                          {{"w", filled({8}, 1, 0)}});
+  TrainStep step = train_step(model,
+                              [&](const Tensor& x) {
+                                const Tensors own =
+                                    checkpoint([](const Tensor& t) { return sin(t); }, {x});
+                                return (model(model(own[0]))).mean();
+                              },
+                              optim::SGD({.lr = 0.1}), {{"x", DType::f32, {8}}});
+  const std::string text = step.graph_text();
+  for (const char* region : {"ac=1)", "ac=2)", "ac=3)"})
+    EXPECT_NE(text.find(region), std::string::npos) << region << "\n" << text;
+  EXPECT_EQ(text.find("ac=4)"), std::string::npos) << text;
+}
+
 TEST(GraphModule, names_that_no_module_has_are_replaced) {
   const GraphModule model(TracedGraph::parse(R"(
     graph @main(%x: input f32[2], %a: param f32[2] grad, %a.b: param f32[2] grad,
