@@ -30,6 +30,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "bench/models/step_models.h"
@@ -102,7 +103,21 @@ Limit measure_limit(const Settings& settings) {
           runtime::copy_bytes_per_us(*executor)};
 }
 
+// The calls of each kind together, then each by itself.
 void print_profile(std::vector<StepTime> times, const Limit& limit) {
+  std::map<std::string, StepTime> kinds;
+  std::map<std::string, int> calls;
+  for (const StepTime& t : times) {
+    StepTime& all = kinds[t.kind];
+    ++calls[t.kind];
+    all.min_ns += t.min_ns, all.bytes += t.bytes, all.flops += t.flops;
+  }
+  for (const auto& [kind, all] : kinds) {
+    const auto ns = static_cast<double>(std::max<int64_t>(all.min_ns, 1));
+    std::printf("%-32s %5d calls %10.1f us %8.1f GB/s %8.1f GFLOP/s\n", kind.c_str(), calls[kind],
+                ns / 1e3, static_cast<double>(all.bytes) / ns,
+                static_cast<double>(all.flops) / ns);
+  }
   std::ranges::stable_sort(times, std::greater(), &StepTime::min_ns);
   std::printf("%-32s %-12s %10s %10s %8s %8s\n", "value", "kind", "us", "limit us", "GB/s",
               "GFLOP/s");

@@ -175,18 +175,21 @@ Status DeviceRuns::call(size_t turn) {
   return note(*graph, turn);
 }
 
-Status DeviceRuns::queue_calls(size_t turn) {
-  runner_.queue_calls();
+Status DeviceRuns::queue_calls(size_t turn, const CallOrder* order) {
+  order != nullptr ? runner_.queue_calls(*order) : runner_.queue_calls();
   CLEAVE_CHECK(operands_.copy_out(turn));
   arena().copy_faults(turn);
   return {};
 }
 
 Status DeviceRuns::note(QueueGraph& graph, size_t turn) {
+  const CallOrder order = runner_.call_order();
+  if (order.has_lanes())
+    CLEAVE_CHECK(arena().reserve_lanes(CallOrder::lanes, order.calls.size()));
   CLEAVE_CHECK(graph.begin(pointers_));
   Status calls;
   try {
-    calls = queue_calls(turn);
+    calls = queue_calls(turn, &order);
   } catch (const Error& e) {  // a call that waits or allocates
     calls = unsupported("%{}: {}", runner_.called().name, e.what());
   }

@@ -57,7 +57,8 @@ class DeviceRuns {
   bool must_wait() const { return waits_ || runner_.is_watched(); }
   Status queue(size_t turn, const Instance::Release* release);
   Status call(size_t turn);
-  Status queue_calls(size_t turn);
+  // With an order: on lanes.
+  Status queue_calls(size_t turn, const CallOrder* order = nullptr);
   Status note(QueueGraph& graph, size_t turn);
   Status run_waiting(const Instance::Release* release);
   Started taken_first();

@@ -89,8 +89,8 @@ void archive(A& a, Is<ThunkProgram> auto& p) {
 
 template <class A>
 void archive(A& a, Is<Launch> auto& l) {
-  auto& [blocks, threads, shared_bytes, buffers, scalars] = l;
-  a(blocks, threads, shared_bytes, buffers, scalars);
+  auto& [blocks, threads, shared_bytes, buffers, scalars, written] = l;
+  a(blocks, threads, shared_bytes, buffers, scalars, written);
 }
 
 template <class A>

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/result.h"
 
@@ -58,10 +59,12 @@ class ArenaMemory {
   // that a check failed. Null where a call's return is its end.
   virtual void* queue() const { return nullptr; }
   virtual void* fault() const { return nullptr; }
-  // The time that the queue takes from here to stop_clock, which waits for it, in ns; 0 without a
-  // queue.
-  virtual void start_clock() {}
-  virtual int64_t stop_clock() { return 0; }
+  // The times of calls on the queue. start_times: before the first of about `calls` that follow,
+  // which begin once most of them are queued, so that none waits for the host; mark_time: behind
+  // one. take_times waits for all, and gives the ns of each marked one.
+  virtual void start_times(size_t /*calls*/) {}
+  virtual void mark_time() {}
+  virtual std::vector<int64_t> take_times() { return {}; }
   // Waits for all calls. The first check that failed since the last time, if one did: no kernel
   // after it has written anything.
   virtual std::optional<QueuedFault> finish() { return {}; }
@@ -78,7 +81,16 @@ class ArenaMemory {
   // Waits for that mark alone. The first check that failed before it: then all that is queued was
   // waited for, and has done nothing.
   virtual std::optional<QueuedFault> finish_turn(size_t /*turn*/) { return finish(); }
-  // Of calls on the queue (run/queue_graph.h). Null: they can't be noted.
+  // ---- lanes: queues beside the arena's own, lane 0, while calls are noted (run/call_order.h)
+  // Before calls are noted: how many lanes, of how many calls. Errors (bug): those of the device.
+  virtual Status reserve_lanes(size_t /*lanes*/, size_t /*calls*/) { return {}; }
+  virtual void* lane(size_t /*lane*/) const { return queue(); }
+  // Lane 0 is so far before the lane's first call.
+  virtual void fork_lane(size_t /*lane*/) {}
+  // end_call: behind a call of the lane; wait_for_call: the lane's next one comes after it.
+  virtual void end_call(size_t /*lane*/, size_t /*call*/) {}
+  virtual void wait_for_call(size_t /*lane*/, size_t /*call*/) {}
+  // Of calls on the queue and its lanes (run/queue_graph.h). Null: they can't be noted.
   virtual std::shared_ptr<QueueGraph> make_graph() { return nullptr; }
 };
 

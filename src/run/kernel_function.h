@@ -34,6 +34,8 @@ class KernelFunction {
   // returns before it has run, and ArenaMemory::finish says what failed.
   virtual std::optional<Fault> call(void* const* buffers, const int64_t* scalars,
                                     const RunContext& context) const = 0;
+  // Whether it may write the buffer.
+  virtual bool writes(size_t /*buffer*/) const { return true; }
   // Of a check of this kernel.
   virtual Fault fault_of(const QueuedFault& failed) const = 0;
 };

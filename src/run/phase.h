@@ -15,6 +15,7 @@ struct Launch {
   int32_t threads = 0;                     // of a block, at most 1024
   int32_t shared_bytes = 0;                // beside what the function itself declares
   std::vector<uint32_t> buffers, scalars;  // positions among the kernel's
+  std::vector<uint32_t> written;           // of the buffers, those that it may write
 
   bool operator==(const Launch&) const = default;
 };

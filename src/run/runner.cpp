@@ -9,6 +9,9 @@
 namespace cleave {
 namespace {
 
+// A kernel that touches no more is over before most of a GPU has begun.
+constexpr int64_t small_bytes = int64_t{1} << 20;
+
 // Null until the placeholder is bound.
 std::byte* at(std::byte* base, int64_t offset) { return base ? base + offset : nullptr; }
 
@@ -38,31 +41,24 @@ class Runner::ThunkMemory {
   const Thunk& thunk_;
 };
 
-// Adds the time from its construction to its destruction to `to`, if that isn't null.
+// Times a thunk whose call's return is its end from its construction to its destruction.
 class Runner::ThunkClock {
  public:
-  // The arena's clock where its calls return before they have finished.
-  ThunkClock(Time* to, ArenaMemory& arena)
-      : to_(to), queued_(to && arena.queue() ? &arena : nullptr) {
-    if (queued_) queued_->start_clock();
-    if (to_) begin_ = Clock::now();
+  ThunkClock(Runner& run, size_t thunk)
+      : run_(run.times_.empty() || run.times_queue() ? nullptr : &run), thunk_(thunk) {
+    if (run_) begin_ = Clock::now();
   }
   ~ThunkClock() {
-    if (!to_) return;
-    const int64_t ns =
-        queued_
-            ? queued_->stop_clock()
-            : std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin_).count();
-    to_->sum += ns;
-    to_->least = to_->least == 0 ? ns : std::min(to_->least, ns);
+    if (run_)
+      run_->add_time(thunk_, std::chrono::nanoseconds(Clock::now() - begin_).count());
   }
   ThunkClock(const ThunkClock&) = delete;
   ThunkClock& operator=(const ThunkClock&) = delete;
 
  private:
   using Clock = std::chrono::steady_clock;
-  Time* to_;
-  ArenaMemory* queued_;
+  Runner* const run_;  // null: it isn't timed here
+  const size_t thunk_;
   Clock::time_point begin_;
 };
 
@@ -170,20 +166,27 @@ std::optional<FailedThunk> Runner::run(const Release* release, const AtEnd* at_e
       if ((*release)(placeholder)) base_[placeholder_storage_[placeholder]] = nullptr;
     }
   };
+  start_times(0);
   for (size_t i = 0; i < thunks.size(); ++i) {
     if (release != nullptr) passes(i);
     const ThunkMemory memory(*this, thunks[i]);
     const Watched watched(observer_, observer_ ? names_[i] : 0);
-    const ThunkClock clock(times_.empty() ? nullptr : &times_[i], *arena_);
+    const ThunkClock clock(*this, i);
     if (auto* jump = std::get_if<JumpCall>(&thunks[i].work)) {
       if (jump->unless)  // a failed check leaves the flag as it was
         if (auto failed = finish()) return failed;
       if (is_taken(*jump)) i = jump->target - 1;  // ++i makes it the target, also for target 0
+      if (jump->unless) start_times(i + 1);
     } else if (const auto fault = call(i, context)) {
       return FailedThunk{i, *fault};
+    } else if (times_queue()) {
+      arena_->mark_time();
+      marked_.push_back(i);
     }
-    if (!times_.empty() || observer_ != nullptr)
+    if (observer_ != nullptr) {
       if (auto failed = finish()) return failed;
+      start_times(i + 1);
+    }
   }
   if (release != nullptr) passes(thunks.size());
   if (at_end != nullptr) (*at_end)();
@@ -220,14 +223,66 @@ void Runner::queue_calls() {
   for (called_ = 0; called_ < program_.thunks.thunks.size(); ++called_) call(called_, context);
 }
 
+void Runner::queue_calls(const CallOrder& order) {
+  for (size_t lane = 1; lane < CallOrder::lanes; ++lane)
+    if (std::ranges::find(order.calls, lane, &CallOrder::Call::lane) != order.calls.end())
+      arena_->fork_lane(lane);
+  for (called_ = 0; called_ < program_.thunks.thunks.size(); ++called_) {
+    const CallOrder::Call& c = order.calls[called_];
+    for (const size_t before : c.waits) arena_->wait_for_call(c.lane, before);
+    RunContext context{*executor_, arena_->lane(c.lane), arena_->fault()};
+    call(called_, context);
+    if (c.is_waited_for) arena_->end_call(c.lane, called_);
+  }
+  for (const size_t before : order.ends) arena_->wait_for_call(0, before);
+}
+
+CallOrder Runner::call_order() const {
+  std::vector<CallUse> uses;
+  for (const Thunk& thunk : program_.thunks.thunks) {
+    CallUse use{.may_fail = thunk.may_fail};
+    // A copy goes on behind the call that begins it.
+    const bool is_copy = std::holds_alternative<TransferCall>(thunk.work);
+    int64_t bytes = 0;
+    const auto writes = [&](const KernelCall& k, size_t b) {
+      return program_.kernels[k.kernel]->writes(b);
+    };
+    each_storage(thunk, writes, [&](size_t s, bool is_written) {
+      const int64_t size = program_.thunks.storages[s].bytes;
+      if (size == 0 || base_[s] == nullptr) return;
+      bytes += size;
+      use.memory.push_back({base_[s], size, is_written || is_copy});
+    });
+    use.is_small = std::holds_alternative<KernelCall>(thunk.work) && !thunk.may_fail &&
+                   bytes <= small_bytes;
+    uses.push_back(std::move(use));
+  }
+  return order_calls(uses);
+}
+
 const Thunk* Runner::first_jump() const {
   for (const Thunk& thunk : program_.thunks.thunks)
     if (std::holds_alternative<JumpCall>(thunk.work)) return &thunk;
   return nullptr;
 }
 
+void Runner::start_times(size_t thunk) {
+  if (times_queue()) arena_->start_times(times_.size() - thunk);
+}
+
+void Runner::add_time(size_t thunk, int64_t ns) {
+  Time& to = times_[thunk];
+  to.sum += ns;
+  to.least = to.least == 0 ? ns : std::min(to.least, ns);
+}
+
 std::optional<FailedThunk> Runner::finish() {
   const std::optional<QueuedFault> fault = arena_->finish();
+  if (times_queue()) {
+    const std::vector<int64_t> ns = arena_->take_times();
+    for (size_t k = 0; k < marked_.size() && k < ns.size(); ++k) add_time(marked_[k], ns[k]);
+    marked_.clear();
+  }
   if (!fault) return {};
   return failed(*fault);
 }

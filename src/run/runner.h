@@ -13,6 +13,7 @@
 
 #include "base/poison.h"
 #include "run/arena_memory.h"
+#include "run/call_order.h"
 #include "run/kernel_function.h"
 #include "run/last_read.h"
 #include "run/program.h"
@@ -60,6 +61,10 @@ class Runner {
   // calls are neither timed nor watched. What a call throws passes through; called() is its thunk
   // then.
   void queue_calls();
+  // The same on lanes, for calls that are noted (ArenaMemory::lane).
+  void queue_calls(const CallOrder& order);
+  // With what is bound now.
+  CallOrder call_order() const;
   const Thunk& called() const { return program_.thunks.thunks[called_]; }
   // Null: there is none. The host reads its flag, so the calls before it must be waited for.
   const Thunk* first_jump() const;
@@ -92,8 +97,11 @@ class Runner {
   bool is_taken(const JumpCall& jump) const;
   std::optional<Fault> call(size_t thunk, RunContext& context);
   void transfer(const TransferCall& call, std::byte* at);
-  // Waits for all thunks that were called; the first one that failed.
+  // Waits for all thunks that were called; the first one that failed. Timed ones have their times.
   std::optional<FailedThunk> finish();
+  bool times_queue() const { return !times_.empty() && arena_->queue() != nullptr; }
+  void start_times(size_t thunk);
+  void add_time(size_t thunk, int64_t ns);
   // Whether it is memory that AddressSanitizer knows.
   bool watches_arena() const { return watches_memory && arena_->queue() == nullptr; }
   size_t arena_bytes() const { return static_cast<size_t>(arena_->size_bytes()); }
@@ -107,6 +115,7 @@ class Runner {
   std::vector<std::byte*> base_;  // by storage
   std::vector<size_t> placeholder_storage_;
   std::vector<Time> times_;      // empty while thunks are not timed
+  std::vector<size_t> marked_;   // thunks on the queue whose times aren't known yet
   std::vector<void*> pointers_;  // the arguments of all thunks, one after the other
   std::vector<size_t> first_pointer_;
   std::vector<size_t> foreign_number_;  // by thunk: its number among the calls of the host program

@@ -37,15 +37,19 @@ TEST(CudaKernel, launches_its_phases_with_their_arguments) {
     };
     const auto kernel = value_or_throw(CudaKernel::make(
         device,
-        {{function("one", 0), {.blocks = 3, .threads = 128, .buffers = {1, 0}, .scalars = {}}},
+        {{function("one", 0), {.blocks = 3, .threads = 128, .buffers = {1, 0}, .scalars = {}, .written = {0}}},
          {function("two", 0), {.blocks = 0, .threads = 0}},
          {function("three", 100 << 10),
           {.blocks = 1,
            .threads = 32,
            .shared_bytes = 100 << 10,
            .buffers = {2},
-           .scalars = {1, 0}}}},
+           .scalars = {1, 0},
+           .written = {2}}}},
         {{"first"}, {"second", true}}));
+    EXPECT_TRUE(kernel->writes(0));
+    EXPECT_FALSE(kernel->writes(1));
+    EXPECT_TRUE(kernel->writes(2));
     void* buffers[] = {arena->data(), arena->data() + 16, arena->data() + 32};
     const int64_t scalars[] = {-7, int64_t{1} << 40};
     const RunContext context{*threads, arena->queue(), arena->fault(), 5};

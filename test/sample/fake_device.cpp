@@ -31,11 +31,25 @@ int64_t round_up(int64_t bytes) {
 class Queue {
  public:
   using Work = std::function<void()>;
-  void add(Work work) {
-    if (noted_) {
+  static constexpr int64_t none = -1;
+  // Of a graph, on a lane. It waits for the end of a call, or is one.
+  struct Noted {
+    Work work;
+    size_t lane = 0;
+    int64_t waits_for = none, ends = none;
+  };
+  Queue() = default;
+  // A lane beside `home`, on which its work is noted.
+  Queue(Queue& home, size_t lane) : home_(&home), lane_(lane) {}
+  void add(Work work) { add(Noted{std::move(work)}); }
+  void add(Noted work) {
+    work.lane = lane_;
+    if (home_ != nullptr) {
+      home_->noted_->push_back(std::move(work));
+    } else if (is_noting()) {
       noted_->push_back(std::move(work));
     } else {
-      work_.push_back(std::move(work));
+      work_.push_back(std::move(work.work));
     }
   }
   void drain() { drain(end()); }
@@ -58,8 +72,8 @@ class Queue {
     is_spoilt_ = false;
   }
   // None where it was waited for.
-  std::optional<std::vector<Work>> end_noting() {
-    std::optional<std::vector<Work>> noted = std::exchange(noted_, {});
+  std::optional<std::vector<Noted>> end_noting() {
+    std::optional<std::vector<Noted>> noted = std::exchange(noted_, {});
     return is_spoilt_ ? std::nullopt : noted;
   }
   bool is_noting() const { return noted_.has_value(); }
@@ -72,9 +86,11 @@ class Queue {
   std::optional<Failed> failed;
 
  private:
+  Queue* const home_ = nullptr;
+  const size_t lane_ = 0;
   std::deque<Work> work_;
   size_t done_ = 0;
-  std::optional<std::vector<Work>> noted_;
+  std::optional<std::vector<Noted>> noted_;
   bool is_spoilt_ = false;
 };
 
@@ -274,7 +290,7 @@ class FakeGraph final : public QueueGraph {
     return {};
   }
   Status end() override {
-    std::optional<std::vector<Queue::Work>> calls = queue_.end_noting();
+    std::optional<std::vector<Queue::Noted>> calls = queue_.end_noting();
     is_made_ = calls && memory_.notes();
     if (!is_made_) return unsupported("this device notes nothing");
     calls_ = *std::move(calls);
@@ -286,16 +302,58 @@ class FakeGraph final : public QueueGraph {
   }
   Status launch() override {
     memory_.count_graph(0, 1);
-    for (const Queue::Work& call : calls_) queue_.add(call);
+    is_early_ = !is_early_;
+    for (const size_t call : order()) queue_.add(calls_[call].work);
     return {};
   }
 
  private:
+  // One in which lanes wait for no more than they say: the other lanes' calls as early as can be
+  // beside lane 0, or as late.
+  std::vector<size_t> order() const {
+    std::map<size_t, std::deque<size_t>> lanes;
+    std::map<int64_t, size_t> lane_of_end;
+    for (size_t k = 0; k < calls_.size(); ++k) {
+      lanes[calls_[k].lane].push_back(k);
+      if (calls_[k].ends != Queue::none) lane_of_end[calls_[k].ends] = calls_[k].lane;
+    }
+    std::vector<size_t> out;
+    std::set<int64_t> ended;
+    const auto is_ready = [&](size_t lane) {
+      return !lanes[lane].empty() && (calls_[lanes[lane].front()].waits_for == Queue::none ||
+                                      ended.contains(calls_[lanes[lane].front()].waits_for));
+    };
+    const auto take = [&](size_t lane) {
+      const size_t k = lanes[lane].front();
+      lanes[lane].pop_front();
+      ended.insert(calls_[k].ends);
+      out.push_back(k);
+    };
+    const std::function<void(size_t)> pull = [&](size_t lane) {
+      while (!is_ready(lane)) pull(lane_of_end.at(calls_[lanes[lane].front()].waits_for));
+      take(lane);
+    };
+    const auto take_ready = [&] {
+      for (bool found = true; found;) {
+        found = false;
+        for (auto& [lane, left] : lanes)
+          for (; lane > 0 && is_ready(lane); found = true) take(lane);
+      }
+    };
+    while (!lanes[0].empty()) {
+      if (is_early_) take_ready();
+      pull(0);
+    }
+    for (auto& [lane, left] : lanes)
+      while (!left.empty()) pull(lane);
+    return out;
+  }
+
   Queue& queue_;
   FakeMemory& memory_;
   std::vector<void*> pointers_;
-  std::vector<Queue::Work> calls_;
-  bool is_made_ = false;
+  std::vector<Queue::Noted> calls_;
+  bool is_made_ = false, is_early_ = false;
 };
 
 class FakeArena final : public ArenaMemory {
@@ -322,13 +380,20 @@ class FakeArena final : public ArenaMemory {
   }
   void* queue() const override { return &queue_; }
   void* fault() const override { return &queue_; }
-  void start_clock() override {
+  void start_times(size_t /*calls*/) override {
     queue_.drain();
-    begin_ = Clock::now();
+    marks_.assign(1, Clock::now());
   }
-  int64_t stop_clock() override {
+  void mark_time() override {
     queue_.drain();
-    return std::chrono::nanoseconds(Clock::now() - begin_).count();
+    marks_.push_back(Clock::now());
+  }
+  std::vector<int64_t> take_times() override {
+    std::vector<int64_t> out;
+    for (size_t k = 1; k < marks_.size(); ++k)
+      out.push_back(std::chrono::nanoseconds(marks_[k] - marks_[k - 1]).count());
+    marks_.clear();
+    return out;
   }
   std::optional<QueuedFault> finish() override {
     queue_.drain();
@@ -378,12 +443,26 @@ class FakeArena final : public ArenaMemory {
     queue_.failed.reset();
     return std::exchange(turns_[turn].failed, {})->queued;
   }
+  Status reserve_lanes(size_t lanes, size_t /*calls*/) override {
+    while (lanes_.size() + 1 < lanes) lanes_.emplace_back(queue_, lanes_.size() + 1);
+    return {};
+  }
+  void* lane(size_t lane) const override { return lane == 0 ? &queue_ : &lanes_[lane - 1]; }
+  void end_call(size_t lane, size_t call) override {
+    note(lane, {[] {}, 0, Queue::none, static_cast<int64_t>(call)});
+  }
+  void wait_for_call(size_t lane, size_t call) override {
+    note(lane, {[] {}, 0, static_cast<int64_t>(call), Queue::none});
+  }
   std::shared_ptr<QueueGraph> make_graph() override {
     return std::make_shared<FakeGraph>(queue_, *memory_);
   }
 
  private:
   using Clock = std::chrono::steady_clock;
+  void note(size_t lane, Queue::Noted work) {
+    static_cast<Queue*>(this->lane(lane))->add(std::move(work));
+  }
   static std::byte pattern(int64_t i) {
     return static_cast<std::byte>((static_cast<uint64_t>(i) + 1) * 0x9e3779b97f4a7c15u >> 56);
   }
@@ -406,8 +485,9 @@ class FakeArena final : public ArenaMemory {
   std::vector<DeviceBlock> rooms_;  // those before stay: a graph may be noted with them
   std::map<size_t, Begun> begun_;
   mutable Queue queue_, copies_;
+  mutable std::deque<Queue> lanes_;
   Turn turns_[turns];
-  Clock::time_point begin_;
+  std::vector<Clock::time_point> marks_;
 };
 
 std::vector<void*> found(FakeMemory& memory, void* const* addresses, size_t count) {
@@ -419,25 +499,27 @@ std::vector<void*> found(FakeMemory& memory, void* const* addresses, size_t coun
 class FakeKernel final : public KernelFunction {
  public:
   FakeKernel(std::shared_ptr<FakeMemory> memory, std::unique_ptr<const KernelFunction> kernel,
-             size_t buffers, size_t scalars)
-      : memory_(std::move(memory)), kernel_(std::move(kernel)), buffers_(buffers),
-        scalars_(scalars) {}
+             std::vector<bool> writes, size_t scalars)
+      : memory_(std::move(memory)), kernel_(std::move(kernel)), writes_(std::move(writes)),
+        buffers_(writes_.size()), scalars_(scalars) {}
 
   std::optional<Fault> call(void* const* buffers, const int64_t* scalars,
                             const RunContext& context) const override {
-    auto* const queue = static_cast<Queue*>(context.queue);
-    queue->add([this, queue, own = found(*memory_, buffers, buffers_),
-                numbers = std::vector<int64_t>(scalars, scalars + scalars_), context] {
-      if (queue->failed) return;
+    auto* const words = static_cast<Queue*>(context.fault);
+    const auto work = [this, words, own = found(*memory_, buffers, buffers_),
+                       numbers = std::vector<int64_t>(scalars, scalars + scalars_), context] {
+      if (words->failed) return;
       memory_->count_call();
       if (const auto fault = kernel_->call(own.data(), numbers.data(), context)) {
         const std::lock_guard lock(mutex_);
         last_ = *fault;
-        queue->failed = {{context.thunk, 0, fault->index, fault->bound}, *fault};
+        words->failed = {{context.thunk, 0, fault->index, fault->bound}, *fault};
       }
-    });
+    };
+    static_cast<Queue*>(context.queue)->add(work);
     return std::nullopt;
   }
+  bool writes(size_t buffer) const override { return writes_[buffer]; }
   Fault fault_of(const QueuedFault& /*failed*/) const override {
     const std::lock_guard lock(mutex_);
     return last_;
@@ -446,6 +528,7 @@ class FakeKernel final : public KernelFunction {
  private:
   const std::shared_ptr<FakeMemory> memory_;
   const std::unique_ptr<const KernelFunction> kernel_;
+  const std::vector<bool> writes_;
   const size_t buffers_, scalars_;
   mutable std::mutex mutex_;
   mutable Fault last_;
@@ -494,8 +577,11 @@ class FakeBackend final : public BackendOf {
           buffers = call->storages.size();
           scalars = call->scalars.size();
         }
+      std::vector<bool> writes(buffers, true);
+      for (size_t b = 0; b < buffers && k < program.kernels.size(); ++b)
+        writes[b] = program.kernels[k].buffers[b].access != loop::Access::read;
       out.kernels[k] =
-          std::make_unique<FakeKernel>(memory_, std::move(out.kernels[k]), buffers, scalars);
+          std::make_unique<FakeKernel>(memory_, std::move(out.kernels[k]), writes, scalars);
     }
     return out;
   }

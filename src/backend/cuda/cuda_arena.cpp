@@ -1,6 +1,8 @@
 #include "backend/cuda/cuda_arena.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "backend/cuda/stream_graph.h"
@@ -25,10 +27,11 @@ class CudaArena final : public ArenaMemory {
     for (const std::optional<CudaStream>* stream : {&copies_, &out_, &in_})
       if (*stream) { const Status copied = (*stream)->wait(); }
     for (std::byte* room : rooms_) device_->free_pinned(room);
-    for (const CUevent event : {clock_[0], clock_[1], ends_[0], ends_[1], copied_, begun_})
+    for (const CUevent event : {ends_[0], ends_[1], copied_, begun_, forked_})
       if (event != nullptr) driver().cuEventDestroy(event);
-    for (const CUevent event : copy_ends_)
-      if (event != nullptr) driver().cuEventDestroy(event);
+    for (const std::vector<CUevent>* events : {&copy_ends_, &marks_, &call_ends_})
+      for (const CUevent event : *events)
+        if (event != nullptr) driver().cuEventDestroy(event);
   }
   Status allocate(int64_t bytes) {
     bytes_ = bytes;
@@ -62,8 +65,9 @@ class CudaArena final : public ArenaMemory {
   }
   void* fault() const override { return at(room_); }
   std::optional<QueuedFault> finish() override;
-  void start_clock() override { record(clock_[0], 0, stream_); }
-  int64_t stop_clock() override;
+  void start_times(size_t calls) override;
+  void mark_time() override;
+  std::vector<int64_t> take_times() override;
 
   void* copy_queue() const override {
     if (!copies_) copies_.emplace(value_or_bug(CudaStream::make(device_)));
@@ -83,6 +87,16 @@ class CudaArena final : public ArenaMemory {
   void copy_faults(size_t turn) override { copy_words(words_of(turn)); }
   void mark(size_t turn) override { record(ends_[turn], cuda_event_without_time, stream_); }
   std::optional<QueuedFault> finish_turn(size_t turn) override;
+  Status reserve_lanes(size_t lanes, size_t calls) override;
+  void* lane(size_t lane) const override { return lane_stream(lane).get(); }
+  void fork_lane(size_t lane) override {
+    record(forked_, cuda_event_without_time, stream_);
+    wait(lane, forked_);
+  }
+  void end_call(size_t lane, size_t call) override {
+    record(call_ends_[call], cuda_event_without_time, lane_stream(lane));
+  }
+  void wait_for_call(size_t lane, size_t call) override { wait(lane, call_ends_[call]); }
   std::shared_ptr<QueueGraph> make_graph() override {
     return std::make_shared<StreamGraph>(device_, stream_.get());
   }
@@ -94,6 +108,13 @@ class CudaArena final : public ArenaMemory {
     if (event == nullptr)
       value_or_bug(driver().check(driver().cuEventCreate(&event, flags), "making an event"));
     value_or_bug(driver().check(driver().cuEventRecord(event, stream.get()), "an event"));
+  }
+  const CudaStream& lane_stream(size_t lane) const {
+    return lane == 0 ? stream_ : lanes_[lane - 1];
+  }
+  void wait(size_t lane, CUevent event) {
+    value_or_bug(driver().check(driver().cuStreamWaitEvent(lane_stream(lane).get(), event, 0),
+                                "a lane that waits"));
   }
   std::byte* words_of(size_t turn) const {
     return pinned_ + static_cast<int64_t>(turn) * fault_bytes;
@@ -128,7 +149,11 @@ class CudaArena final : public ArenaMemory {
   CUdeviceptr block_ = 0;
   std::byte* pinned_ = nullptr;
   int64_t bytes_ = 0, room_ = 0;
-  CUevent clock_[2] = {}, ends_[turns] = {}, copied_ = nullptr;
+  CUevent ends_[turns] = {}, copied_ = nullptr;
+  // Of times: marked_ of the events are in use; what the queue is held up for.
+  std::vector<CUevent> marks_;
+  size_t marked_ = 0;
+  std::chrono::microseconds hold_{0};
   mutable std::optional<CudaStream> copies_;  // made when it is first asked for
   // Of begin_copy: rooms, of which the last is the largest, a stream each way, where the calls
   // were, where each copy ends.
@@ -137,6 +162,9 @@ class CudaArena final : public ArenaMemory {
   std::optional<CudaStream> out_, in_;
   CUevent begun_ = nullptr;
   std::vector<CUevent> copy_ends_;
+  std::vector<CudaStream> lanes_;  // beside stream_
+  CUevent forked_ = nullptr;
+  std::vector<CUevent> call_ends_;
 };
 
 // The streams are made here too: nothing may be while calls are noted. A graph that was noted
@@ -151,6 +179,15 @@ Status CudaArena::reserve_host(int64_t bytes) {
       CLEAVE_TRY(CudaStream made, CudaStream::make(device_));
       stream->emplace(std::move(made));
     }
+  return {};
+}
+
+Status CudaArena::reserve_lanes(size_t lanes, size_t calls) {
+  while (lanes_.size() + 1 < lanes) {
+    CLEAVE_TRY(CudaStream lane, CudaStream::make(device_));
+    lanes_.push_back(std::move(lane));
+  }
+  call_ends_.resize(std::max(calls, call_ends_.size()));
   return {};
 }
 
@@ -170,12 +207,38 @@ void CudaArena::begin_copy(const ArenaCopy& copy) {
   record(copy_ends_[copy.number], cuda_event_without_time, stream);
 }
 
-int64_t CudaArena::stop_clock() {
-  record(clock_[1], 0, stream_);
-  float ms = 0;
-  value_or_bug(driver().check(driver().cuEventSynchronize(clock_[1]), "waiting"));
-  value_or_bug(driver().check(driver().cuEventElapsedTime(&ms, clock_[0], clock_[1]), "a clock"));
-  return static_cast<int64_t>(double{ms} * 1e6);
+// The queue waits until the host has had time to queue the calls, of which a call of a library
+// takes it longest; the driver holds about a thousand.
+void CudaArena::start_times(size_t calls) {
+  using std::chrono::microseconds;
+  static constexpr microseconds hold_per_call{12}, longest_hold{12'000};
+  hold_ = std::min(longest_hold, hold_per_call * static_cast<int64_t>(calls));
+  const auto wait = [](void* hold) {
+    std::this_thread::sleep_for(*static_cast<const microseconds*>(hold));
+  };
+  value_or_bug(device_->make_current());
+  value_or_bug(
+      driver().check(driver().cuLaunchHostFunc(stream_.get(), wait, &hold_), "holding calls"));
+  mark_time();
+}
+
+void CudaArena::mark_time() {
+  if (marked_ == marks_.size()) marks_.push_back(nullptr);
+  record(marks_[marked_++], 0, stream_);
+}
+
+std::vector<int64_t> CudaArena::take_times() {
+  std::vector<int64_t> out;
+  if (marked_ > 0)
+    value_or_bug(driver().check(driver().cuEventSynchronize(marks_[marked_ - 1]), "waiting"));
+  for (size_t k = 1; k < marked_; ++k) {
+    float ms = 0;
+    value_or_bug(
+        driver().check(driver().cuEventElapsedTime(&ms, marks_[k - 1], marks_[k]), "a clock"));
+    out.push_back(static_cast<int64_t>(double{ms} * 1e6));
+  }
+  marked_ = 0;
+  return out;
 }
 
 int64_t CudaArena::touched_bytes() const {

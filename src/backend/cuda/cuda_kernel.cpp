@@ -1,5 +1,6 @@
 #include "backend/cuda/cuda_kernel.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace cleave::cuda {
@@ -29,6 +30,12 @@ Result<std::unique_ptr<const KernelFunction>> CudaKernel::make(CudaDevicePtr dev
     if (phase.launch.blocks != 0) CLEAVE_CHECK(check(phase.launch));
   return std::unique_ptr<const KernelFunction>(
       new CudaKernel(std::move(device), std::move(phases), std::move(checks)));
+}
+
+bool CudaKernel::writes(size_t buffer) const {
+  return std::ranges::any_of(phases_, [&](const CudaPhase& p) {
+    return std::ranges::find(p.launch.written, buffer) != p.launch.written.end();
+  });
 }
 
 std::optional<Fault> CudaKernel::call(void* const* buffers, const int64_t* scalars,

@@ -26,6 +26,7 @@ class CudaKernel final : public KernelFunction {
   // no fault. A failure of the driver is a Bug, thrown.
   std::optional<Fault> call(void* const* buffers, const int64_t* scalars,
                             const RunContext& context) const override;
+  bool writes(size_t buffer) const override;
   Fault fault_of(const QueuedFault& failed) const override {
     return cleave::fault_of(checks_, failed);
   }

@@ -70,6 +70,7 @@ constexpr int cuda_capture_thread_local = 1;
   F(cuEventRecord, "cuEventRecord", (CUevent, CUstream))                                         \
   F(cuEventSynchronize, "cuEventSynchronize", (CUevent))                                         \
   F(cuEventElapsedTime, "cuEventElapsedTime", (float* ms, CUevent, CUevent))                     \
+  F(cuLaunchHostFunc, "cuLaunchHostFunc", (CUstream, void (*)(void*), void*))                    \
   F(cuModuleLoadData, "cuModuleLoadData", (CUmodule*, const void* image))                        \
   F(cuModuleUnload, "cuModuleUnload", (CUmodule))                                                \
   F(cuModuleGetFunction, "cuModuleGetFunction", (CUfunction*, CUmodule, const char*))            \

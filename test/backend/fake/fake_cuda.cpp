@@ -12,7 +12,8 @@ using cleave::test::FakeCuda;
 using cleave::test::FakeLaunch;
 using Address = uint64_t;
 
-constexpr int invalid_value = 1, out_of_memory = 2, not_found = 500, capture_unsupported = 900;
+constexpr int invalid_value = 1, out_of_memory = 2, not_found = 500, capture_unsupported = 900,
+              capture_unjoined = 904;
 
 FakeCuda state;
 
@@ -26,6 +27,15 @@ struct Module {
 struct Stream {
   bool is_capturing = false, is_invalid = false;
   std::vector<std::function<void()>> noted;
+  // A stream that is noted with another one, since it has waited for that; calls, and how many of
+  // them are waited for.
+  Stream* home = nullptr;
+  std::vector<Stream*> lanes;
+  int calls = 0, joined = 0;
+};
+struct Event {
+  Stream* stream = nullptr;  // null: of one that wasn't noted
+  int calls = 0;
 };
 using Graph = std::vector<std::function<void()>>;
 
@@ -48,10 +58,12 @@ template <class F>
 int queue(void* stream, F f) {
   state.last_stream = stream;
   auto* s = static_cast<Stream*>(stream);
-  if (s != nullptr && s->is_capturing)
-    s->noted.push_back(std::move(f));
-  else
+  if (s != nullptr && s->is_capturing) {
+    ++s->calls;
+    (s->home != nullptr ? s->home : s)->noted.push_back(std::move(f));
+  } else {
     f();
+  }
   return 0;
 }
 
@@ -201,22 +213,35 @@ FAKE int cuStreamSynchronize(void* stream) {
   ++state.waits;
   return 0;
 }
-FAKE int cuStreamWaitEvent(void* stream, void*, unsigned) {
+FAKE int cuStreamWaitEvent(void* stream, void* event, unsigned) {
+  auto* s = static_cast<Stream*>(stream);
+  const auto& e = *static_cast<Event*>(event);
+  if (e.stream != nullptr && e.stream->is_capturing) {
+    if (!s->is_capturing) {
+      Stream* const home = e.stream->home != nullptr ? e.stream->home : e.stream;
+      *s = {.is_capturing = true, .noted = {}, .home = home, .lanes = {}};
+      home->lanes.push_back(s);
+    }
+    e.stream->joined = std::max(e.stream->joined, e.calls);
+  }
   state.last_joined = stream;
   state.marks.emplace_back('w', stream);
   ++state.joins;
   return 0;
 }
 FAKE int cuEventCreate(void** out, unsigned) {
-  *out = &state;
+  *out = new Event;
   ++state.events;
   return 0;
 }
-FAKE int cuEventDestroy_v2(void*) {
+FAKE int cuEventDestroy_v2(void* event) {
+  delete static_cast<Event*>(event);
   --state.events;
   return 0;
 }
-FAKE int cuEventRecord(void*, void* stream) {
+FAKE int cuEventRecord(void* event, void* stream) {
+  auto* s = static_cast<Stream*>(stream);
+  *static_cast<Event*>(event) = s->is_capturing ? Event{s, s->calls} : Event{};
   state.marks.emplace_back('r', stream);
   return 0;
 }
@@ -226,6 +251,10 @@ FAKE int cuEventElapsedTime(float* ms, void*, void*) {
   return 0;
 }
 
+FAKE int cuLaunchHostFunc(void*, void (*call)(void*), void* data) {
+  call(data);
+  return 0;
+}
 FAKE int cuModuleLoadData(void** out, const void* image) {
   FAIL_IF_ASKED;
   *out = new Module{image_of(image), {}};
@@ -280,13 +309,19 @@ FAKE int cuStreamBeginCapture_v2(void* stream, int mode) {
   FAIL_IF_ASKED;
   auto* s = static_cast<Stream*>(stream);
   if (mode != 1 || s->is_capturing) return invalid_value;
-  *s = {.is_capturing = true, .noted = {}};
+  *s = {.is_capturing = true, .noted = {}, .lanes = {}};
   return 0;
 }
 FAKE int cuStreamEndCapture(void* stream, void** graph) {
   auto* s = static_cast<Stream*>(stream);
   const bool is_invalid = s->is_invalid;
+  bool is_unjoined = false;
+  for (Stream* const lane : s->lanes) {
+    is_unjoined |= lane->joined < lane->calls;
+    *lane = {};
+  }
   *graph = nullptr;
+  if (is_unjoined) return capture_unjoined;
   if (!is_invalid) {
     *graph = new Graph(std::move(s->noted));
     ++state.graphs;
