@@ -20,6 +20,10 @@ int64_t score_bytes(const AttentionSpec& s) {
   return half * s.batch * s.heads * round_up(s.rows, 64) * round_up(s.columns, 128);
 }
 
+// The most that a forward's plan may take itself. Of cuDNN 9.19 for sm_90: the first two of the
+// heuristic's answers take 256 bytes and are half as fast again as the third, which takes none.
+constexpr int64_t forward_plan_bytes = 4096;
+
 // The most that a gradient's plan may take itself. Of cuDNN 9.28 for sm_90: 256 bytes, the
 // gradients of each head's keys and values where heads share them, and dS if it is kept.
 int64_t gradient_plan_bytes(const AttentionSpec& s, Sums sums) {
@@ -91,10 +95,10 @@ bool CudnnAttention::takes(const AttentionSpec& s) {
          is_taken(s.key) && is_taken(s.value) && is_taken(s.out);
 }
 
-// The sums that nobody asked for.
+// The plan's, then the sums that nobody asked for.
 int64_t CudnnAttention::scratch_bytes(const AttentionSpec& s) {
-  if (s.sum_rows > 0) return 0;
-  return round_up(s.batch * s.heads * s.rows * int64_t{sizeof(float)}, 64);
+  if (s.sum_rows > 0) return forward_plan_bytes;
+  return forward_plan_bytes + round_up(s.batch * s.heads * s.rows * int64_t{sizeof(float)}, 64);
 }
 
 Result<CudnnAttention> CudnnAttention::make(const AttentionSpec& s, const CudnnPtr& cudnn,
@@ -122,7 +126,7 @@ Result<CudnnAttention> CudnnAttention::make(const AttentionSpec& s, const CudnnP
   g.pointwise(Do::add, {top, log}, sums);
   g.matmul(g.pointwise(Do::div, {weights, sum}, g.inner(shape.type, shape.scores)), value, out);
 
-  CLEAVE_TRY(CudnnPlan plan, std::move(g).plan(0));
+  CLEAVE_TRY(CudnnPlan plan, std::move(g).plan(forward_plan_bytes));
   CudnnAttention made(std::move(plan), static_cast<float>(s.scale), s.sum_rows > 0);
   made.query_ = query, made.key_ = key, made.value_ = value, made.out_ = out, made.sums_ = sums;
   made.scale_at_ = scale, made.masked_at_ = masked;
@@ -136,7 +140,7 @@ void CudnnAttention::run(void* const* at, void* scratch, void* queue) const {
       {key_, at[At::key]},
       {value_, at[At::value]},
       {out_, at[At::out]},
-      {sums_, has_sums_ ? at[At::logsumexp] : scratch},
+      {sums_, has_sums_ ? at[At::logsumexp] : static_cast<char*>(scratch) + forward_plan_bytes},
       {scale_at_, &scale_}};
   if (masked_at_ != 0) pointers.emplace_back(masked_at_, &masked_out);
   plan_.run(pointers, scratch, queue);
