@@ -60,7 +60,7 @@ void PhaseWriter::place_locals(const loop::Block& body) {
   const BufferAccesses accesses = accesses_of(body, fold_chunk);
   for (size_t i = 0; i < accesses.size(); ++i) {
     const BufferAccess& a = accesses[i];
-    if (a.is_write) written_.insert(a.buffer);
+    if (a.is_write) ++written_[a.buffer];
     const bool is_again =
         std::any_of(accesses.begin(), accesses.begin() + static_cast<std::ptrdiff_t>(i),
                     [&](const BufferAccess& b) {

@@ -146,8 +146,8 @@ class PhaseWriter {
   std::vector<Wide> find_wide(const Elements& elements, const Expr& from);
   std::vector<Wide> wide_;
   Expr wide_index_;
-  // What a thread has read of buffers that the phase doesn't write, for later loops over the same
-  // elements: the buffer of the thread.
+  // What a thread has read of buffers that the phase doesn't write, or written where no other
+  // statement writes them, for later loops over the same elements: the buffer of the thread.
   struct Kept {
     int64_t buffer = 0;
     Expr index;  // with the loop's variable replaced by the shared one
@@ -161,7 +161,7 @@ class PhaseWriter {
   bool keeps_ = false;                      // each slot has registers of its own
   std::unordered_set<int64_t> read_again_;  // buffers, by another loop over the same elements
   bool in_columns_ = false;                 // whose threads share elements out in another way
-  std::unordered_set<int64_t> written_;     // buffers, in this phase
+  std::unordered_map<int64_t, int> written_;  // buffers, in this phase, and by how many statements
   // ---- of a tile: what it reads across, in shared memory
   struct Turned {
     int64_t shared = 0, buffer = 0;

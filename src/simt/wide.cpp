@@ -134,8 +134,9 @@ std::vector<PhaseWriter::Wide> PhaseWriter::find_wide(const Elements& elements, 
     }
     out.push_back({0, u.buffer, u.index, std::move(indices), !u.is_write, u.is_write});
     const int64_t* count = elements.count.as_const_int();
-    if (!is_stored && team_ > 1 && count && elements.loops.size() == 1 && !in_columns_ &&
-        !written_.contains(u.buffer)) {
+    const auto writes = written_.find(u.buffer);
+    if (team_ > 1 && count && elements.loops.size() == 1 && !in_columns_ &&
+        (writes == written_.end() || writes->second == 1)) {
       Kept kept{u.buffer,         replaced(at, VariableValues{{var->id(), shared_variable()}}),
                 *count,           elements.chunk,
                 elements.repeats, slot_};
@@ -144,16 +145,20 @@ std::vector<PhaseWriter::Wide> PhaseWriter::find_wide(const Elements& elements, 
                k.chunk == kept.chunk && k.repeats == kept.repeats && k.slot == kept.slot;
       });
       if (known != kept_.end()) {
-        out.back().local = known->local, out.back().is_read = false;
+        out.back().local = known->local;
+        if (!is_stored) out.back().is_read = false;
         continue;
       }
       kept.local = out.back().local =
           add_buffer(b.name, b.dtype, elements.chunk * elements.repeats, Space::thread);
       const int64_t at_once =
           elements.chunk * elements.repeats * sharers(elements.loops, elements.chunk);
-      out.back().is_kept =
+      const bool is_whole =
           keeps_ || *count == at_once || (elements.repeats == 1 && *count <= at_once);
-      if (out.back().is_kept) kept_.push_back(std::move(kept));
+      // What is written later is no longer what was read before.
+      out.back().is_kept = is_whole && !is_stored && writes == written_.end();
+      if (out.back().is_kept || (is_whole && is_stored && read_again_.contains(u.buffer)))
+        kept_.push_back(std::move(kept));
       continue;
     }
     out.back().local =

@@ -244,6 +244,38 @@ int64_t pointer_number(LibraryCase& c, size_t position) {
 
 }  // namespace
 
+LibraryCase odd_gemm_case(Random& random) {
+  LibraryCase c;
+  GemmSpec s;
+  const DType half = coin(random) ? DType::bf16 : DType::f16;
+  s.dtype = pick(random, 0, 3) == 0 ? DType::f32 : half;
+  if (s.dtype != half) s.a_stored = s.b_stored = half;
+  s.m = pick(random, 1, 40), s.n = pick(random, 1, 40), s.k = pick(random, 1, 40);
+  const auto lines = [](int64_t width) { return (width + 7) / 8 * 8; };
+  // The row and col of a matrix in whole lines, by rows or by columns; its elements.
+  const auto place = [&](int64_t rows, int64_t columns, int64_t& row, int64_t& col) {
+    const bool by_rows = coin(random);
+    row = by_rows ? lines(columns) : 1, col = by_rows ? 1 : lines(rows);
+    return by_rows ? rows * row : columns * col;
+  };
+  using At = GemmOperand;
+  c.operands[At::a] = operand(random, half, place(s.m, s.k, s.a_row, s.a_col));
+  c.operands[At::b] = operand(random, half, place(s.k, s.n, s.b_row, s.b_col));
+  if (s.has_c_in = pick(random, 0, 2) == 0; s.has_c_in) {
+    int64_t elements = place(s.m, s.n, s.c_in_row, s.c_in_col);
+    if (coin(random)) s.c_in_row = 0, s.c_in_col = 1, elements = s.n;
+    c.operands[At::c_in] = operand(random, s.dtype, elements);
+    if (coin(random)) s.beta = -0.5;
+  }
+  if (coin(random)) s.alpha = 0.125;
+  s.c_row = lines(s.n), s.c_batch = s.m * s.c_row;
+  c.operands[At::c] = operand(random, s.dtype, s.c_batch, true);
+  c.spec = s;
+  c.tolerance = tolerance_of(half);
+  c.text = fmt::format("odd gemm {} [{}, {}, {}]", name_of(s.dtype), s.m, s.n, s.k);
+  return c;
+}
+
 LibraryCase attention_case(Random& random) {
   LibraryCase c;
   AttentionSpec s;

@@ -30,6 +30,8 @@ struct LibraryCase {
 };
 
 LibraryCase gemm_case(Random& random);
+// Of halves whose lines begin at multiples of 16 bytes, while their sizes are any.
+LibraryCase odd_gemm_case(Random& random);
 LibraryCase attention_case(Random& random);
 // With operands that a forward on the CPU gave.
 LibraryCase attention_gradient_case(Random& random);

@@ -1,6 +1,6 @@
 // Products of the CUDA backend on a simulated device, by cuBLASLt and by the kernel of our own,
 // beside those of the CPU.
-// tests: gemm_plan.cpp cublas_product.cpp cublas_api.cpp library.cpp tune_products.cpp
+// tests: gemm_plan.cpp gemm_parts.cpp cublas_product.cpp cublas_api.cpp library.cpp tune_products.cpp
 #include "backend/cuda/library_gemm.h"
 
 #include "backend/cuda/gemm_plan.h"
@@ -95,6 +95,44 @@ TEST(CudaGemm, AnswersOfTheHeuristic) {
   EXPECT_EQ(taken({{name, simulated_answers}}), 0);
   s.m = n - 1;
   EXPECT_EQ(taken({{name, 2}}), 0);
+}
+
+TEST(CudaGemm, OddSizesInParts) {
+  Random random(3);
+  const auto device = simulated_device();
+  constexpr cuda::GemmPartLimits all{.flops = 0, .size = 9};
+  int cut = 0;
+  for (int round = 0; round < 600; ++round) {
+    const LibraryCase c = odd_gemm_case(random);
+    const auto& spec = std::get<GemmSpec>(c.spec);
+    cut += cuda::parts_of(spec, all).size() > 1;
+    const auto product = value_or_throw(cuda::make_gemm(spec, device, {}, all));
+    ASSERT_EQ(difference(c, run_case(c, *product), expected(c)), "") << c.text;
+  }
+  EXPECT_GT(cut, 500);
+}
+
+TEST(CudaGemm, PartsOfAVocabulary) {
+  GemmSpec s{.dtype = DType::bf16,
+             .m = 16384,
+             .n = 30522,
+             .k = 768,
+             .a_row = 768,
+             .b_row = 1,
+             .b_col = 768,
+             .c_batch = int64_t{16384} * 30528,
+             .c_row = 30528};
+  const auto parts = cuda::parts_of(s);
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0].spec.n, 30520);
+  EXPECT_EQ(parts[1].spec.n, 2);
+  EXPECT_EQ(parts[1].b, int64_t{30520} * 768);
+  EXPECT_EQ(parts[1].c, 30520);
+  // Lines that begin anywhere are as slow in parts.
+  s.c_row = s.c_batch = 0;
+  EXPECT_EQ(cuda::parts_of(s).size(), 1u);
+  s.c_row = 30528, s.m = 8;
+  EXPECT_EQ(cuda::parts_of(s).size(), 1u) << "little work";
 }
 
 TEST(CudaGemm, TheFastestAnswerIsTakenWhereItGainsEnough) {

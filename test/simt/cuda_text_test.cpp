@@ -46,11 +46,12 @@ TEST(CudaText, how_phases_are_started) {
   EXPECT_EQ(k.phases[0].extent, 3);
   EXPECT_EQ(
       k.phases[0].launch,
-      (Launch{.blocks = 3, .threads = 128, .shared_bytes = 0, .buffers = {0, 1}, .scalars = {}}));
+      (Launch{.blocks = 3, .threads = 128, .buffers = {0, 1}, .scalars = {}, .written = {1}}));
   EXPECT_EQ(k.phases[1].symbol, "k_1");
   EXPECT_EQ(k.phases[1].launch.blocks, 1);
   EXPECT_EQ(k.phases[1].launch.buffers, (std::vector<uint32_t>{1, 2}));
   EXPECT_EQ(k.phases[1].launch.scalars, (std::vector<uint32_t>{1}));
+  EXPECT_EQ(k.phases[1].launch.written, (std::vector<uint32_t>{1, 2}));
   EXPECT_TRUE(text_has(k, "k_0(const float *x_, float *t_, int64_t kernel, int64_t *fault) {"));
   EXPECT_TRUE(
       text_has(k, "k_1(float *t_, float *y_, int64_t other, int64_t kernel, int64_t *fault)"))

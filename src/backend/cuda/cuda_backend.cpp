@@ -102,11 +102,14 @@ Result<Target> CudaBackend::tuned_target(const std::vector<LibrarySpec>& calls) 
   if (!cublas) return out;
   for (const LibrarySpec& call : calls) {
     const auto* product = std::get_if<GemmSpec>(&call);
-    const auto plan = product ? plan_gemm(*product) : std::nullopt;
-    if (!plan) continue;
-    const auto [answer, is_new] = out.answers.emplace(answer_name(plan->product), 0);
-    if (!is_new) continue;
-    CLEAVE_TRY(answer->second, fastest_answer(plan->product, cublas, device));
+    if (product == nullptr) continue;
+    for (const GemmPart& part : parts_of(*product)) {
+      const auto plan = plan_gemm(part.spec);
+      if (!plan) continue;
+      const auto [answer, is_new] = out.answers.emplace(answer_name(plan->product), 0);
+      if (!is_new) continue;
+      CLEAVE_TRY(answer->second, fastest_answer(plan->product, cublas, device));
+    }
   }
   return out;
 }

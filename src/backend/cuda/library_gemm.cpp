@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <vector>
+
 #include "backend/cuda/gemm_plan.h"
 #include "run/run_context.h"
 
@@ -194,6 +199,36 @@ class CublasGemm final : public LibraryFunction {
   mutable std::shared_ptr<const PlainGemm> plain_;
 };
 
+// By several products, one after the other.
+class GemmInParts final : public LibraryFunction {
+ public:
+  void add(const GemmPart& part, LibraryFunctionPtr function) {
+    scratch_bytes_ = std::max(scratch_bytes_, function->scratch_bytes());
+    parts_.push_back({part, std::move(function)});
+  }
+
+  int64_t scratch_bytes() const override { return scratch_bytes_; }
+  void call(void* const* at, void* scratch, const RunContext& context) const override {
+    using At = GemmOperand;
+    for (const auto& [part, function] : parts_) {
+      const GemmSpec& s = part.spec;
+      std::array<void*, max_library_operands> own{};
+      const auto set = [&](size_t position, size_t from, int64_t elements, DType dtype) {
+        own[position] = static_cast<char*>(at[from]) + elements * size_of(dtype);
+      };
+      set(At::a, At::a, part.a, s.a_stored.value_or(s.dtype));
+      set(At::b, At::b, part.b, s.b_stored.value_or(s.dtype));
+      set(At::c, At::c, part.c, s.dtype);
+      if (s.has_c_in) set(At::c_in, part.adds ? At::c : At::c_in, part.c_in, s.dtype);
+      function->call(own.data(), scratch, context);
+    }
+  }
+
+ private:
+  std::vector<std::pair<GemmPart, LibraryFunctionPtr>> parts_;
+  int64_t scratch_bytes_ = 0;
+};
+
 class NoGemm final : public LibraryFunction {
   int64_t scratch_bytes() const override { return 0; }
   void call(void* const*, void*, const RunContext&) const override {}
@@ -202,9 +237,18 @@ class NoGemm final : public LibraryFunction {
 }  // namespace
 
 Result<LibraryFunctionPtr> make_gemm(const GemmSpec& s, const LibraryDevicePtr& device,
-                                     const Answers& answers) {
+                                     const Answers& answers, const GemmPartLimits& limits) {
   CLEAVE_CHECK(check(s));
   if (s.batch == 0 || s.m == 0 || s.n == 0) return LibraryFunctionPtr(std::make_shared<NoGemm>());
+  if (const std::vector<GemmPart> parts = parts_of(s, limits); parts.size() > 1) {
+    constexpr GemmPartLimits whole{.flops = std::numeric_limits<int64_t>::max()};
+    auto made = std::make_shared<GemmInParts>();
+    for (const GemmPart& part : parts) {
+      CLEAVE_TRY(LibraryFunctionPtr function, make_gemm(part.spec, device, answers, whole));
+      made->add(part, std::move(function));
+    }
+    return LibraryFunctionPtr(std::move(made));
+  }
   if (const auto plan = plan_gemm(s)) {
     const auto answer = answers.find(answer_name(plan->product));
     return CublasGemm::make(s, *plan, device, answer == answers.end() ? 0 : answer->second);

@@ -1,6 +1,6 @@
 // Products on the device (GemmSpec).
 //
-//   floating     by cuBLASLt: sums of f32 in f32, of halves in f32, rounded once. Operands in
+//   floating     by cuBLASLt, some in parts (gemm_parts.h): sums of f32 in f32, of halves in f32, rounded once. Operands in
 //                layouts and types that it doesn't take (strides of both dims, i8, four bits,
 //                panels, f32 of a product of halves) are copied into the workspace first. A C_in
 //                that is one row is its epilogue, one in C's layout its C; any other is copied into
@@ -13,6 +13,7 @@
 #include <map>
 #include <string>
 
+#include "backend/cuda/gemm_parts.h"
 #include "backend/cuda/library_device.h"
 #include "library/gemm_spec.h"
 #include "library/library_function.h"
@@ -22,6 +23,7 @@ namespace cleave::cuda {
 // answers: Target.
 using Answers = std::map<std::string, int>;
 Result<LibraryFunctionPtr> make_gemm(const GemmSpec& spec, const LibraryDevicePtr& device,
-                                     const Answers& answers = {});
+                                     const Answers& answers = {},
+                                     const GemmPartLimits& limits = {});
 
 }  // namespace cleave::cuda
