@@ -85,6 +85,9 @@ class Describer {
       c.kind = joins.contains(n) ? Kind::other : kind_of(g_, n);
       c.position = position++;
       c.kernels_before = kernels += !c.has_open_group();
+      for (const ValueId v : g_.node(n).inputs)
+        if (const FuseCall* maker = v.valid() ? out_.maker_of(g_, v) : nullptr)
+          c.depth = std::max(c.depth, maker->depth + !maker->is_fusible());
       const ValueId sized = sized_by(n);
       if (c.is_fusible()) c.elements = numel_of(static_shape(g_.type(sized)));
     }
@@ -125,6 +128,9 @@ class Describer {
   // that are hardly larger than the result.
   bool is_cheap(NodeId n) const;
   bool every_reader_inlines(ValueId v) const;
+  // Whether a reader of it waits for an unfused call that its maker doesn't wait for, and so isn't
+  // in the maker's group: a residual stream, which a norm reads and the next block adds to.
+  bool is_stored_anyway(ValueId v) const;
   // Whether it is computed in the group of its only reader, which reads it directly or through
   // views; or in its home, which reads it in another order, so that they can't be in one group.
   bool waits(NodeId n) const;
@@ -223,13 +229,18 @@ bool Describer::is_cheap(NodeId n) const {
     // A fused operand is stored for this call's sake: worth it if small, as one value per row is.
     const FuseCall* maker = out_.maker_of(g_, v);
     if (maker && maker->is_fusible() &&
-        (is_dear || bytes_of(g_, v) * costs_.stored_part > own_bytes))
+        (is_dear || (bytes_of(g_, v) * costs_.stored_part > own_bytes && !is_stored_anyway(v))))
       return false;
     bytes += bytes_of(g_, v);
   }
   // Elsewhere than in a cache, what is read where data tells is slower than what was read so once.
   if (has(node.op->traits, Trait::data_dependent) && bytes > costs_.row_bytes) return false;
   return bytes <= own_bytes + own_bytes / 4;
+}
+
+bool Describer::is_stored_anyway(ValueId v) const {
+  const int64_t depth = out_.maker_of(g_, v)->depth;
+  return std::ranges::any_of(g_.uses(v), [&](const Use& u) { return out_[u.node].depth > depth; });
 }
 
 bool Describer::every_reader_inlines(ValueId v) const {

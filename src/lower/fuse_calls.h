@@ -26,6 +26,7 @@ struct FuseCall {
   int64_t elements = 0;        // of the first result; for a fold and own loops, of the operand
   int64_t position = 0;        // in the graph's order
   int64_t kernels_before = 0;  // unfused calls up to and including this one
+  int64_t depth = 0;           // unfused calls one after the other that it waits for
   // Materialized values that it reads, maybe through cheap calls and views; reordered_reads are
   // those of them that it reads in another order than their elements'.
   std::vector<ValueId> materialized_reads, reordered_reads;
