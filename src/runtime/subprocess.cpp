@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -41,6 +43,49 @@ int wait_for(pid_t child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+// Whether all copies of the other end are closed, as they are when the program starts, within the
+// time.
+bool is_closed_within(int descriptor, int milliseconds) {
+  pollfd waits{descriptor, POLLIN, 0};
+  for (;;) {
+    const int ready = poll(&waits, 1, milliseconds);
+    if (ready >= 0 || errno != EINTR) return ready != 0;
+  }
+}
+
+struct Started {
+  pid_t child = 0;
+  int error = 0;  // errno; 0: it runs
+};
+
+// Its output goes to `output`. Where posix_spawnp is a fork, as in qemu's user emulation, a child
+// of a process with several threads now and then hangs before it starts the program: another one is
+// made in its place.
+Started start(const std::vector<char*>& words, int output) {
+  constexpr int tries = 5, milliseconds = 10'000;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+  Started out{0, ETIMEDOUT};
+  for (int k = 0; k < tries; ++k) {
+    Pipe starting;
+    if (pipe2(starting.ends, O_CLOEXEC) != 0) {
+      out.error = errno;
+      break;
+    }
+    out.error = posix_spawnp(&out.child, words[0], &actions, nullptr, words.data(), environ);
+    starting.close_end(1);
+    if (out.error != 0 || is_closed_within(starting.ends[0], milliseconds)) break;
+    out.error = ETIMEDOUT;
+    kill(out.child, SIGKILL);
+    wait_for(out.child);
+  }
+  posix_spawn_file_actions_destroy(&actions);
+  return out;
+}
+
 }  // namespace
 
 Result<Finished> run_program(const std::vector<std::string>& arguments) {
@@ -50,15 +95,7 @@ Result<Finished> run_program(const std::vector<std::string>& arguments) {
   Pipe pipe;
   if (pipe2(pipe.ends, O_CLOEXEC) != 0)
     return bug("run {}: no pipe: {}", arguments[0], strerror(errno));
-
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, pipe.ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, pipe.ends[1], STDERR_FILENO);
-  pid_t child = 0;
-  const int error = posix_spawnp(&child, words[0], &actions, nullptr, words.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
+  const auto [child, error] = start(words, pipe.ends[1]);
   pipe.close_end(1);
   if (error == ENOENT || error == EACCES)
     return unsupported("run {}: no such program in PATH", arguments[0]);

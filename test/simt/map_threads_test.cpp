@@ -354,6 +354,34 @@ TEST(MapThreads, what_a_row_reads_again_stays_in_registers) {
   EXPECT_EQ(copies("f32", 32760), 4);     // more than registers hold: once in each loop
 }
 
+// A row of sums that is stored, folded and read again; with `again`, another statement that writes
+// it in between.
+std::string stored_row(const std::string& type, const std::string& again) {
+  return "kernel %y(%x: " + type + "[3N] read, %z: " + type + "[3N] update, %y: " + type +
+         "[3N] write) work 3N {\n  for p in 3 parallel {\n"
+         "    for i in N independent {\n      %z[p*N + i] = %x[p*N + i] + 1.0\n    }\n" +
+         again +
+         "    fold over r in N {\n      s = sum of %z[p*N + r]\n    }\n"
+         "    for j in N independent {\n      %y[p*N + j] = %z[p*N + j]*s\n    }\n  }\n}\n";
+}
+
+// What a thread has written it reads from registers, unless something else writes there.
+TEST(MapThreads, what_a_row_has_written_stays_in_registers) {
+  const std::string over = "    for k in N independent {\n      %z[p*N + k] = %x[p*N + k]\n    }\n",
+                    maybe = "    if lt(p, 2) {\n      for k in N independent {\n"
+                            "        %z[p*N + k] = %x[p*N + k]*2.0\n      }\n    }\n",
+                    one = "    %z[p*N + N - 1] = 5.0\n";
+  for (const char* type : {"f32", "bf16"})
+    for (const std::string& again : {std::string(), over, maybe, one})
+      expect_right(stored_row(type, again), {16, 256, 264, 384, 768, 1032, 2048, 3000, 8200});
+  const auto copies = [](const std::string& again) {
+    return test::count<CopyIn>(
+        mapped(test::with(stored_row("f32", again), {{"3N", 3 * 256}, {"N", 256}})));
+  };
+  EXPECT_EQ(copies(""), 1);  // of %x
+  EXPECT_EQ(copies(one), 3);
+}
+
 // ---- columns
 
 const std::string columns =
