@@ -115,8 +115,7 @@ void print_profile(std::vector<StepTime> times, const Limit& limit) {
   for (const auto& [kind, all] : kinds) {
     const auto ns = static_cast<double>(std::max<int64_t>(all.min_ns, 1));
     std::printf("%-32s %5d calls %10.1f us %8.1f GB/s %8.1f GFLOP/s\n", kind.c_str(), calls[kind],
-                ns / 1e3, static_cast<double>(all.bytes) / ns,
-                static_cast<double>(all.flops) / ns);
+                ns / 1e3, static_cast<double>(all.bytes) / ns, static_cast<double>(all.flops) / ns);
   }
   std::ranges::stable_sort(times, std::greater(), &StepTime::min_ns);
   std::printf("%-32s %-12s %10s %10s %8s %8s\n", "value", "kind", "us", "limit us", "GB/s",

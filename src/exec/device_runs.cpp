@@ -184,8 +184,7 @@ Status DeviceRuns::queue_calls(size_t turn, const CallOrder* order) {
 
 Status DeviceRuns::note(QueueGraph& graph, size_t turn) {
   const CallOrder order = runner_.call_order();
-  if (order.has_lanes())
-    CLEAVE_CHECK(arena().reserve_lanes(CallOrder::lanes, order.calls.size()));
+  if (order.has_lanes()) CLEAVE_CHECK(arena().reserve_lanes(CallOrder::lanes, order.calls.size()));
   CLEAVE_CHECK(graph.begin(pointers_));
   Status calls;
   try {

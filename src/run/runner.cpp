@@ -49,8 +49,7 @@ class Runner::ThunkClock {
     if (run_) begin_ = Clock::now();
   }
   ~ThunkClock() {
-    if (run_)
-      run_->add_time(thunk_, std::chrono::nanoseconds(Clock::now() - begin_).count());
+    if (run_) run_->add_time(thunk_, std::chrono::nanoseconds(Clock::now() - begin_).count());
   }
   ThunkClock(const ThunkClock&) = delete;
   ThunkClock& operator=(const ThunkClock&) = delete;
@@ -253,8 +252,8 @@ CallOrder Runner::call_order() const {
       bytes += size;
       use.memory.push_back({base_[s], size, is_written || is_copy});
     });
-    use.is_small = std::holds_alternative<KernelCall>(thunk.work) && !thunk.may_fail &&
-                   bytes <= small_bytes;
+    use.is_small =
+        std::holds_alternative<KernelCall>(thunk.work) && !thunk.may_fail && bytes <= small_bytes;
     uses.push_back(std::move(use));
   }
   return order_calls(uses);

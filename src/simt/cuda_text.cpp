@@ -55,8 +55,7 @@ class TextWriter {
       const std::string_view type = emit::c_storage_type(buffer.dtype);
       if (buffer.space == Space::global) {
         launch.buffers.push_back(static_cast<uint32_t>(b));
-        if (buffer.access != loop::Access::read)
-          launch.written.push_back(static_cast<uint32_t>(b));
+        if (buffer.access != loop::Access::read) launch.written.push_back(static_cast<uint32_t>(b));
         arguments +=
             fmt::format("{}{} *{}{}, ", buffer.access == loop::Access::read ? "const " : "", type,
                         buffer.is_alone ? "__restrict__ " : "", names_.name(b));

@@ -157,10 +157,10 @@ class PhaseWriter {
   };
   std::vector<Kept> kept_;
   static constexpr int64_t any_slot = -1;
-  int64_t slot_ = 0;                        // that is written; any_slot: one of several
-  bool keeps_ = false;                      // each slot has registers of its own
-  std::unordered_set<int64_t> read_again_;  // buffers, by another loop over the same elements
-  bool in_columns_ = false;                 // whose threads share elements out in another way
+  int64_t slot_ = 0;                          // that is written; any_slot: one of several
+  bool keeps_ = false;                        // each slot has registers of its own
+  std::unordered_set<int64_t> read_again_;    // buffers, by another loop over the same elements
+  bool in_columns_ = false;                   // whose threads share elements out in another way
   std::unordered_map<int64_t, int> written_;  // buffers, in this phase, and by how many statements
   // ---- of a tile: what it reads across, in shared memory
   struct Turned {

@@ -37,7 +37,8 @@ TEST(CudaKernel, launches_its_phases_with_their_arguments) {
     };
     const auto kernel = value_or_throw(CudaKernel::make(
         device,
-        {{function("one", 0), {.blocks = 3, .threads = 128, .buffers = {1, 0}, .scalars = {}, .written = {0}}},
+        {{function("one", 0),
+          {.blocks = 3, .threads = 128, .buffers = {1, 0}, .scalars = {}, .written = {0}}},
          {function("two", 0), {.blocks = 0, .threads = 0}},
          {function("three", 100 << 10),
           {.blocks = 1,

@@ -1,6 +1,7 @@
 // Products of the CUDA backend on a simulated device, by cuBLASLt and by the kernel of our own,
 // beside those of the CPU.
-// tests: gemm_plan.cpp gemm_parts.cpp cublas_product.cpp cublas_api.cpp library.cpp tune_products.cpp
+// tests: gemm_plan.cpp gemm_parts.cpp cublas_product.cpp cublas_api.cpp library.cpp
+// tests: tune_products.cpp
 #include "backend/cuda/library_gemm.h"
 
 #include "backend/cuda/gemm_plan.h"

@@ -51,8 +51,8 @@ TEST(CallOrder, ASmallCallRunsBesideWhatItDoesntTouch) {
 }
 
 TEST(CallOrder, ReadsOfTheSameBytesDontWait) {
-  const CallOrder order = order_calls(
-      {{{reads(0), writes(8)}, true}, {{reads(0), writes(16)}, true}, {{writes(24)}}});
+  const CallOrder order =
+      order_calls({{{reads(0), writes(8)}, true}, {{reads(0), writes(16)}, true}, {{writes(24)}}});
   EXPECT_NE(order.calls[0].lane, order.calls[1].lane);
   EXPECT_TRUE(order.calls[1].waits.empty());
   EXPECT_EQ(order.ends, (std::vector<size_t>{1, 0}));
@@ -61,8 +61,7 @@ TEST(CallOrder, ReadsOfTheSameBytesDontWait) {
 TEST(CallOrder, BytesThatAreUsedAgainAreWaitedFor) {
   // What is read, and then other values' memory; a byte in common is enough.
   const auto waits = [](const MemoryUse& use) {
-    return order_calls(
-               {{{writes(0)}}, {{reads(0), writes(8)}, true}, {{writes(16)}}, {{use}}})
+    return order_calls({{{writes(0)}}, {{reads(0), writes(8)}, true}, {{writes(16)}}, {{use}}})
         .calls[3]
         .waits;
   };
@@ -99,7 +98,8 @@ TEST(CallOrder, WhatTheNextLargeCallWaitsForStays) {
   EXPECT_NE(order.calls[1].lane, 0u);
   EXPECT_EQ(order.calls[2].lane, 0u);
   // Without a large one, what the last one waits for.
-  const CallOrder small = order_calls({{{writes(0)}, true}, {{writes(4)}, true}, {{reads(0)}, true}});
+  const CallOrder small =
+      order_calls({{{writes(0)}, true}, {{writes(4)}, true}, {{reads(0)}, true}});
   EXPECT_EQ(small.calls[0].lane, 0u);
   EXPECT_NE(small.calls[1].lane, 0u);
   EXPECT_EQ(small.calls[2].lane, 0u);

@@ -368,8 +368,9 @@ std::string stored_row(const std::string& type, const std::string& again) {
 // What a thread has written it reads from registers, unless something else writes there.
 TEST(MapThreads, what_a_row_has_written_stays_in_registers) {
   const std::string over = "    for k in N independent {\n      %z[p*N + k] = %x[p*N + k]\n    }\n",
-                    maybe = "    if lt(p, 2) {\n      for k in N independent {\n"
-                            "        %z[p*N + k] = %x[p*N + k]*2.0\n      }\n    }\n",
+                    maybe =
+                        "    if lt(p, 2) {\n      for k in N independent {\n"
+                        "        %z[p*N + k] = %x[p*N + k]*2.0\n      }\n    }\n",
                     one = "    %z[p*N + N - 1] = 5.0\n";
   for (const char* type : {"f32", "bf16"})
     for (const std::string& again : {std::string(), over, maybe, one})

@@ -4,8 +4,8 @@
 //   logits[16384, 30522] = x[16384, 768] w[768, 30522]
 //     columns 0 to 30519, then columns 30520 and 30521
 //
-// cuBLASLt's algorithms for such sizes take up to three times as long, wherever lines begin: the one
-// above ran at 242 TFLOP/s on an H200, where others run at 690. Sizes of vocabularies are such.
+// cuBLASLt's algorithms for such sizes take up to three times as long, wherever lines begin: the
+// one above ran at 242 TFLOP/s on an H200, where others run at 690. Vocabularies have such sizes.
 #pragma once
 #include <vector>
 

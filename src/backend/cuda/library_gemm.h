@@ -1,10 +1,10 @@
 // Products on the device (GemmSpec).
 //
-//   floating     by cuBLASLt, some in parts (gemm_parts.h): sums of f32 in f32, of halves in f32, rounded once. Operands in
-//                layouts and types that it doesn't take (strides of both dims, i8, four bits,
-//                panels, f32 of a product of halves) are copied into the workspace first. A C_in
-//                that is one row is its epilogue, one in C's layout its C; any other is copied into
-//                C first
+//   floating     by cuBLASLt, some in parts (gemm_parts.h): sums of f32 in f32, of halves in f32,
+//                rounded once. Operands in layouts and types that it doesn't take (strides of both
+//                dims, i8, four bits, panels, f32 of a product of halves) are copied into the
+//                workspace first. A C_in that is one row is its epilogue, one in C's layout its C;
+//                any other is copied into C first
 //   the rest     integers, scaled sums of i8, k = 0, what cuBLASLt refuses, and all where it isn't
 //                installed: by a kernel of our own (device/product.h)
 //
