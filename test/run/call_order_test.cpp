@@ -113,6 +113,20 @@ TEST(CallOrder, WithoutSmallCallsAllIsAsItWas) {
   EXPECT_FALSE(order_calls({}).has_lanes());
 }
 
+TEST(CallOrder, OfVeryManyCallsNoneLeaves) {
+  // Pairs of a small call and a large one, which access nothing of each other.
+  const auto order_of = [](int64_t n) {
+    std::vector<CallUse> calls;
+    for (int64_t k = 0; k < n; ++k) calls.push_back({{writes(8 * k)}, k % 2 == 0});
+    return order_calls(calls);
+  };
+  EXPECT_TRUE(order_of(8192).has_lanes());
+  const CallOrder many = order_of(8193);
+  EXPECT_FALSE(many.has_lanes());
+  EXPECT_EQ(many.calls.size(), 8193u);
+  EXPECT_TRUE(many.ends.empty());
+}
+
 TEST(CallOrder, ConflictsStayInOrder) {
   std::mt19937_64 random(1);
   const auto draw = [&](uint64_t below) { return static_cast<int64_t>(random() % below); };
