@@ -2,10 +2,11 @@
 """Checks and times cleave on a machine with an NVIDIA GPU that has neither compiler nor packages.
 
     python3 bench/on_device.py pack FOLDER [--build build/release]     on the machine that built it
-    python3 FOLDER/on_device.py [--parts checks,steps,sanitizer] [--models gpt2,mlp] [--seconds 2]
+    python3 FOLDER/on_device.py [--parts checks,steps,sanitizer] [--models gpt2,mlp] [--seconds 2] [--log FILE]
 
 pack fills the folder with the programs, stripped, the libraries that they need beside the system's
-and, if they are there, the peers (../shared/peers). The second command, on the other machine, prints
+and, if they are there, the peers (../shared/peers). The second command, on the other machine, prints,
+and writes into FILE line by line, since a run there may be cut off,
 
   doctor      what of CUDA is found, and where
   checks      all samples of all operators and random graphs against the oracle (check_device)
@@ -143,6 +144,14 @@ def sanitizer(a):
             print_run(f"{tool} of {model}", found, "--tool", tool, "--error-exitcode", "1", HERE / "bench_step", f"{model}:bf16", "--device", "cuda:0", "--seconds", "0")
 
 
+class Both:
+    """Where print writes: two streams, nothing held back."""
+    def __init__(self, *streams): self.streams = streams
+    def write(self, text):
+        for s in self.streams: s.write(text), s.flush()
+    def flush(self): pass
+
+
 def main():
     if len(sys.argv) > 1 and sys.argv[1] == "pack":
         p = argparse.ArgumentParser()
@@ -159,7 +168,9 @@ def main():
     p.add_argument("--budgets", type=words, default=["90", "80", "70", "60", "50"])
     p.add_argument("--rows", type=int, default=40)
     p.add_argument("--graphs", default="2000")
+    p.add_argument("--log", type=pathlib.Path)
     a = p.parse_args()
+    if a.log: sys.stdout = Both(sys.stdout, a.log.open("w"))
     if "doctor" in a.parts: print_run("doctor", HERE / "cleave", "doctor")
     if "checks" in a.parts: print_run("checks", HERE / "check_device", "cuda:0", a.graphs, "0", str(os.cpu_count()))
     if "graphs" in a.parts: graphs(a)
