@@ -165,7 +165,7 @@ std::optional<FailedThunk> Runner::run(const Release* release, const AtEnd* at_e
       if ((*release)(placeholder)) base_[placeholder_storage_[placeholder]] = nullptr;
     }
   };
-  start_times(0);
+  start_times(thunks.size());
   for (size_t i = 0; i < thunks.size(); ++i) {
     if (release != nullptr) passes(i);
     const ThunkMemory memory(*this, thunks[i]);
@@ -175,7 +175,7 @@ std::optional<FailedThunk> Runner::run(const Release* release, const AtEnd* at_e
       if (jump->unless)  // a failed check leaves the flag as it was
         if (auto failed = finish()) return failed;
       if (is_taken(*jump)) i = jump->target - 1;  // ++i makes it the target, also for target 0
-      if (jump->unless) start_times(i + 1);
+      if (jump->unless) start_times(1);
     } else if (const auto fault = call(i, context)) {
       return FailedThunk{i, *fault};
     } else if (times_queue()) {
@@ -184,7 +184,7 @@ std::optional<FailedThunk> Runner::run(const Release* release, const AtEnd* at_e
     }
     if (observer_ != nullptr) {
       if (auto failed = finish()) return failed;
-      start_times(i + 1);
+      start_times(1);
     }
   }
   if (release != nullptr) passes(thunks.size());
@@ -265,8 +265,8 @@ const Thunk* Runner::first_jump() const {
   return nullptr;
 }
 
-void Runner::start_times(size_t thunk) {
-  if (times_queue()) arena_->start_times(times_.size() - thunk);
+void Runner::start_times(size_t calls) {
+  if (times_queue()) arena_->start_times(calls);
 }
 
 void Runner::add_time(size_t thunk, int64_t ns) {

@@ -100,7 +100,7 @@ class Runner {
   // Waits for all thunks that were called; the first one that failed. Timed ones have their times.
   std::optional<FailedThunk> finish();
   bool times_queue() const { return !times_.empty() && arena_->queue() != nullptr; }
-  void start_times(size_t thunk);
+  void start_times(size_t calls);
   void add_time(size_t thunk, int64_t ns);
   // Whether it is memory that AddressSanitizer knows.
   bool watches_arena() const { return watches_memory && arena_->queue() == nullptr; }
