@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/cuda/gemm_plan.h"
+#include "library/spec.h"
 #include "run/run_context.h"
 
 namespace cleave::cuda {
