@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <string_view>
 
 namespace cleave {
@@ -138,6 +139,7 @@ std::string Mutations::directory(std::string zip) {
 }
 
 std::vector<Part> Mutations::members(std::vector<Part> parts, const std::vector<Part>& other) {
+  if (parts.empty()) return parts;
   const size_t k = below(parts.size()), next = (k + 1) % parts.size();
   switch (below(7)) {
     case 0: parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(k)); break;
@@ -152,6 +154,8 @@ std::vector<Part> Mutations::members(std::vector<Part> parts, const std::vector<
     case 5: parts[k].bytes = bytes(parts[k].bytes, other[below(other.size())].bytes); break;
     default: parts[k].bytes = number(parts[k].bytes);
   }
+  std::set<std::string> names{""};  // zipped() takes each name once
+  std::erase_if(parts, [&](const Part& p) { return !names.insert(p.name).second; });
   for (Part& p : parts) p.deflated = below(4) == 0;
   return parts;
 }

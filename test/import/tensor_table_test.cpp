@@ -54,6 +54,23 @@ TEST(TensorTable, ReadsTensorsByName) {
             "\"a/data/0\": a tensor reaches to element 9, and the file holds 8");
 }
 
+// torch.nn.Parameter with attributes, as PyTorch 2.6 writes those that torch.export has seen.
+TEST(TensorTable, SkipsAttributesOfParameters) {
+  const std::string tensor = one_tensor();
+  const size_t from = tensor.find("ctorch._utils"), to = tensor.find("q\x01u.");
+  const auto parameter = [&](const std::string& state) {
+    return "\x80\x02}q\0("s + text_word("w") + "ctorch._utils\n_rebuild_parameter_with_state\n(" +
+           tensor.substr(from, to - from) + "\x88}" + state + "tRu.";
+  };
+  const Result<Payloads> table =
+      table_of(parameter("}" + text_word("note") + text_word("x") + "s"));
+  ASSERT_TRUE(table.ok()) << table.failure().message;
+  EXPECT_TRUE(table->at("w").is_param);
+  EXPECT_EQ(refusal_of(parameter("")), "t: a parameter that is none");
+  EXPECT_EQ(refusal_of(parameter("cposix\nsystem\n(" + text_word("ls") + "tR")),
+            "t: it names \"posix.system\": only tables of tensors are read, and nothing is called");
+}
+
 TEST(TensorTable, NamesNothingElse) {
   EXPECT_EQ(refusal_of("cposix\nsystem\n(" + text_word("ls") + "tR."),
             "t: it names \"posix.system\": only tables of tensors are read, and nothing is called");

@@ -174,18 +174,32 @@ void GraphReader::round_results(Call& call, Values& results, const Graph& source
   }
 }
 
-// What is made has the type that the file says.
+bool GraphReader::is_read(const std::string& name, const Graph& source) {
+  if (read_of_ != &source) {
+    read_of_ = &source;
+    read_.clear();
+    for (const Node& n : source.nodes)
+      for (const NamedArgument& a : n.inputs) collect_tensors(a.value, read_);
+    for (const Argument& a : source.outputs) collect_tensors(a, read_);
+  }
+  return read_.contains(name);
+}
+
+// What is made has the type that the file says. Of what nothing reads PyTorch may not know better:
+// 2.6 gives the states of an LSTM four dims.
 Status GraphReader::check_type(const std::string& name, ValueId v, const Graph& source) {
   const auto at = source.tensors.find(name);
   if (at == source.tensors.end()) return user_error("{} has no type", printable(name));
   const TensorMeta& m = at->second;
   const Type& t = graph_.type(v);
-  bool same = m.foreign_dtype.empty() && m.dtype == t.dtype && m.sizes.size() == t.shape.size();
+  const bool same_dtype = m.dtype == t.dtype || (file_.ignores_autocast && file_.has_autocast &&
+                                                 is_floating(m.dtype) && is_floating(t.dtype));
+  bool same = m.foreign_dtype.empty() && same_dtype && m.sizes.size() == t.shape.size();
   for (size_t k = 0; same && k < m.sizes.size(); ++k) {
     CLEAVE_TRY(const Dim size, dim_of(m.sizes[k]));
     same = graph_.env().equal(size, t.shape[k]) != SymEnv::Truth::no;
   }
-  if (same) return {};
+  if (same || !is_read(name, source)) return {};
   CLEAVE_TRY(const Type wanted, type_of(m));
   return unsupported("it is {}, and {} in the file", t.text(), wanted.text());
 }

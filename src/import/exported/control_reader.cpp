@@ -58,6 +58,7 @@ Status GraphReader::read_higher_order(const Node& node, const std::string& name,
     const std::optional<DType> outer = autocast_;
     autocast_.reset();
     if (on->number != 0) {
+      file_.has_autocast = true;
       const Argument& given = node.inputs[1].value;
       autocast_ = given.kind == Kind::dtype ? dtype_of_code(given.number) : DType::bf16;
       if (!autocast_) return unsupported("autocast to a dtype that cleave doesn't have");

@@ -19,6 +19,9 @@ struct FileContext {
   std::vector<GraphRef> subgraphs;  // in the order in which a text has them
   std::set<std::string> graph_names;
   int64_t next_stream = 0;
+  // PyTorch 2.6 and 2.7 write dtypes as they are without autocast, in its regions and behind them.
+  bool ignores_autocast = false;
+  bool has_autocast = false;  // a region has been read
 };
 
 class GraphReader {
@@ -63,6 +66,7 @@ class GraphReader {
                       bool is_sharing = false);
   std::vector<Tensor> arguments_of(const Node& node) const;
   Status check_type(const std::string& name, ValueId v, const Graph& source);
+  bool is_read(const std::string& name, const Graph& source);
   Status write(const std::string& name, ValueId value);
   void set_name(ValueId v, const std::string& given);
   void name_values(size_t first, const Node& node);
@@ -91,6 +95,8 @@ class GraphReader {
   std::map<std::string, size_t> placeholders_;  // their memories
   std::optional<DType> autocast_;               // of the region
   std::optional<DType> operand_dtype_;          // of the call that is read, under autocast
+  const Graph* read_of_ = nullptr;              // whose tensors that something reads read_ names
+  std::set<std::string> read_;
   bool is_subgraph_;
   ValueId rng_;
 };

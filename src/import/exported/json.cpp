@@ -14,13 +14,40 @@ Failure expected(std::string_view what, std::string_view kind) {
   return user_error("{}: expected {}", what, kind);
 }
 
+// The text with Python's bare words for what is no finite number in quotes.
+std::string with_quoted_words(std::string_view text) {
+  std::string out;
+  bool in_text = false;
+  for (size_t k = 0; k < text.size(); ++k) {
+    std::string_view word;
+    if (!in_text)
+      for (const std::string_view w : {"NaN", "Infinity", "-Infinity"})
+        if (text.substr(k, w.size()) == w) word = w;
+    if (!word.empty()) {
+      out.append("\"").append(word).append("\"");
+      k += word.size() - 1;
+      continue;
+    }
+    out += text[k];
+    if (in_text && text[k] == '\\' && k + 1 < text.size())
+      out += text[++k];
+    else if (text[k] == '"')
+      in_text = !in_text;
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<Element> parse_json(simdjson::dom::parser& parser, std::string_view text) {
   if (parser.allocate(std::max<size_t>(text.size(), 64), deepest_nesting) != simdjson::SUCCESS)
     return user_error("no memory for {} bytes of JSON", text.size());
   Element root;
-  const auto error = parser.parse(text.data(), text.size()).get(root);
+  auto error = parser.parse(text.data(), text.size()).get(root);
+  if (error == simdjson::NUMBER_ERROR || error == simdjson::TAPE_ERROR) {
+    const std::string quoted = with_quoted_words(text);
+    if (quoted.size() != text.size()) error = parser.parse(quoted).get(root);
+  }
   if (error == simdjson::DEPTH_ERROR)
     return user_error("JSON: nested more than {} deep", deepest_nesting);
   if (error != simdjson::SUCCESS) return user_error("JSON: {}", simdjson::error_message(error));

@@ -14,7 +14,8 @@ using Element = simdjson::dom::element;
 using Object = simdjson::dom::object;
 using Array = simdjson::dom::array;
 
-// Parses a text; nested at most 64 deep. The element lives as long as the parser.
+// Parses a text; nested at most 64 deep. NaN, Infinity and -Infinity, which Python's json writes as
+// bare words, are read as texts (floating_of). The element lives as long as the parser.
 Result<Element> parse_json(simdjson::dom::parser& parser, std::string_view text);
 
 Result<Object> object_of(Element e, std::string_view what);

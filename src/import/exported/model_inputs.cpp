@@ -12,15 +12,6 @@ namespace cleave::exported {
 
 using Kind = Argument::Kind;
 
-namespace {
-
-void collect(const Argument& a, std::set<std::string>& into) {
-  if (a.kind == Kind::tensor) into.insert(a.text);
-  for (const Argument& item : a.items) collect(item, into);
-}
-
-}  // namespace
-
 // The symbols of inputs and of the file's ranges, in the order of the inputs.
 Status ModelReader::add_symints() {
   std::vector<std::string> names;
@@ -71,8 +62,8 @@ Status ModelReader::add_symint(const std::string& name,
 void ModelReader::choose_ties() {
   std::set<std::string> read;
   for (const Node& n : source().graph.nodes)
-    for (const NamedArgument& a : n.inputs) collect(a.value, read);
-  for (const Argument& a : source().graph.outputs) collect(a, read);
+    for (const NamedArgument& a : n.inputs) collect_tensors(a.value, read);
+  for (const Argument& a : source().graph.outputs) collect_tensors(a, read);
   const std::map<std::string, std::string> ties = ties_of(model_.tensors);
   for (const bool must_be_read : {true, false})
     for (const InputSpec& spec : source().inputs) {
@@ -98,6 +89,8 @@ Status ModelReader::add_placeholders(GraphReader& reader) {
       return std::move(s).failure().within(
           fmt::format("input {}", printable(spec.target.empty() ? spec.arg.text : spec.target)));
   }
+  for (const auto& [name, placeholder] : tie_of_)
+    if (name != placeholder) ties_.try_emplace(name, placeholder);
   // Names of one tensor that come before their placeholder.
   for (const auto& [name, placeholder] : waiting_) {
     const auto at = by_target_.find(placeholder);
@@ -130,6 +123,11 @@ Status ModelReader::add_placeholder(const InputSpec& spec, GraphReader& reader) 
       waiting_.emplace_back(spec.arg.text, tied->second);
       return {};
     }
+    // PyTorch 2.6 gives all inputs of a tied tensor one name.
+    if (by_target_.contains(spec.target)) {
+      waiting_.emplace_back(spec.arg.text, spec.target);
+      return {};
+    }
   }
   CLEAVE_TRY(const Type type, type_of(meta->second));
   const Role role = spec.kind == SpecKind::parameter  ? Role::param
@@ -143,8 +141,8 @@ Status ModelReader::add_placeholder(const InputSpec& spec, GraphReader& reader) 
   name = graph_.fresh_name(name);
   CLEAVE_TRY(const ValueId v, graph_.add_placeholder(role, name, type, wants_grad));
   reader.bind(spec.arg.text, v);
-  by_target_[is_user ? spec.arg.text : spec.target] = {spec.arg.text, v, !is_user};
-  order_.push_back(is_user ? spec.arg.text : spec.target);
+  order_.push_back(is_user ? input_key(spec.arg.text) : spec.target);
+  by_target_[order_.back()] = {spec.arg.text, v, !is_user};
   if (is_user) leaves_.push_back(name);
   return {};
 }

@@ -29,6 +29,8 @@ class ModelReader {
   };
 
   const Program& source() const { return model_.program; }
+  // An input may bear the name of a parameter.
+  static std::string input_key(const std::string& name) { return "input " + name; }
 
   // ---- what enters (model_inputs.cpp)
   // The symbols of inputs and of the file's ranges, in the order of the inputs.
@@ -63,8 +65,8 @@ class ModelReader {
   std::map<std::string, std::string> tie_of_;  // of each name in the archive: the placeholder
   std::map<std::string, std::string> ties_;
   std::vector<std::pair<std::string, std::string>> waiting_;
-  std::map<std::string, Added> by_target_;
-  std::vector<std::string> order_;  // targets, as their placeholders stand
+  std::map<std::string, Added> by_target_;  // user inputs by input_key()
+  std::vector<std::string> order_;          // keys of by_target_, as their placeholders stand
   std::set<std::string> taken_, written_;
   std::vector<std::string> leaves_, result_leaves_;
 };

@@ -13,6 +13,8 @@ using Kind = Argument::Kind;
 
 Result<ImportedModel> ModelReader::read(const ImportOptions& options) {
   CLEAVE_CHECK(add_symints());
+  file_.ignores_autocast =
+      source().torch_version.starts_with("2.6.") || source().torch_version.starts_with("2.7.");
   GraphReader reader(file_, graph_, false);
   CLEAVE_CHECK(add_placeholders(reader));
   CLEAVE_CHECK(reader.read(model_.program.graph));
@@ -81,7 +83,7 @@ Result<ValueId> ModelReader::result_of(const Argument& a, GraphReader& reader) {
 }
 
 Status ModelReader::add_effect(const OutputSpec& spec, GraphReader& reader) {
-  std::string target = spec.target;
+  std::string target = spec.of_user_input ? input_key(spec.target) : spec.target;
   if (const auto tied = tie_of_.find(target); tied != tie_of_.end()) target = tied->second;
   const auto at = by_target_.find(target);
   if (at == by_target_.end()) return user_error("signature: there is no {}", printable(target));

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,12 @@ struct Argument {
   std::shared_ptr<const Graph> graph;
 };
 
+// Names of the tensors in an argument. Lists are as deep as a file's JSON may be nested.
+inline void collect_tensors(const Argument& a, std::set<std::string>& into) {
+  if (a.kind == Argument::Kind::tensor) into.insert(a.text);
+  for (const Argument& item : a.items) collect_tensors(item, into);
+}
+
 struct NamedArgument {
   std::string name;  // empty for those of higher-order operators
   Argument value;
@@ -98,6 +105,7 @@ struct OutputSpec {
   Kind kind = Kind::user;
   Argument arg;
   std::string target;  // of a mutation or gradient: a parameter, a buffer or a user input
+  bool of_user_input = false;
 };
 
 struct Range {

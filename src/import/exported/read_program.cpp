@@ -93,7 +93,10 @@ Result<OutputSpec> read_output(Element e) {
     return unsupported("an output of kind {}", printable(c.tag));
   }
   CLEAVE_TRY(spec.arg, read_spec_argument(o));
-  if (target) { CLEAVE_TRY(spec.target, text_member(o, target)); }
+  if (target) {
+    CLEAVE_TRY(spec.target, text_member(o, target));
+    spec.of_user_input = target == std::string_view("user_input_name");
+  }
   return spec;
 }
 

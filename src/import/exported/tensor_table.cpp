@@ -152,7 +152,8 @@ class TableReader {
   Status push_name(std::string name) {
     const bool known = name == "collections.OrderedDict" ||
                        name == "torch._utils._rebuild_tensor_v2" ||
-                       name == "torch._utils._rebuild_parameter" || storage_type(name);
+                       name == "torch._utils._rebuild_parameter" ||
+                       name == "torch._utils._rebuild_parameter_with_state" || storage_type(name);
     if (!known)
       return unsupported("it names {}: only tables of tensors are read, and nothing is called",
                          printable(name));
@@ -208,8 +209,9 @@ class TableReader {
       push(made(Kind::table));
       return {};
     }
-    if (name->text == "torch._utils._rebuild_parameter") {
-      if (a.size() != 3 || a[0]->kind != Kind::tensor)
+    const bool has_state = name->text == "torch._utils._rebuild_parameter_with_state";
+    if (has_state || name->text == "torch._utils._rebuild_parameter") {
+      if (a.size() != (has_state ? 4 : 3) || a[0]->kind != Kind::tensor)
         return user_error("a parameter that is none");
       Item* t = made(Kind::tensor);
       t->payload = a[0]->payload;

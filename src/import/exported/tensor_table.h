@@ -8,6 +8,7 @@
 //   torch.FloatStorage, ... , and ('storage', type, '0', 'cpu', 6)      the bytes of data/0
 //   torch._utils._rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks)
 //   torch._utils._rebuild_parameter(tensor, requires_grad, hooks)
+//   torch._utils._rebuild_parameter_with_state(..., attributes), which are skipped
 //
 // Any other name, and any other opcode, is an error that says which. Nothing is looked up or
 // called.

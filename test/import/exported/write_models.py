@@ -6,9 +6,11 @@
                         of the results
 
 tiny.pt2 is stored by PyTorch's writer of archives; net.pt2 is deflated by Python's. Folders of this machine are left
-out of the lines that they name, and the sample inputs. tiny26.pt2 and tiny28.pt2 are tiny.pt2 in older layouts.
+out of the lines that they name, and the sample inputs. tiny26.pt2 and tiny28.pt2 are what this script wrote under
+PyTorch 2.6 and 2.8.
 """
 import os
+import re
 import sys
 import warnings
 import zipfile
@@ -17,8 +19,10 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from safetensors.torch import save_file
-from torch._export.serde.serialize import serialize
-from torch.export.pt2_archive._package import PT2ArchiveWriter
+
+VERSION = tuple(map(int, torch.__version__.split(".")[:2]))
+if VERSION >= (2, 9):
+    from torch.export.pt2_archive._package import PT2ArchiveWriter
 
 warnings.filterwarnings("ignore")
 
@@ -84,30 +88,29 @@ def save(folder, name, model, inputs, dynamic=None, deflated=False):
 
 
 def save_old(folder, name, model, inputs):
-    """The same model in the layouts of PyTorch 2.6 and 2.8, whose weights torch.save wrote."""
-    program = torch.export.export(model, inputs)
-    artifact = serialize(program)
+    """What this older version of PyTorch writes, without folders of this machine and sample inputs."""
+    path = os.path.join(folder, f"{name}{''.join(map(str, VERSION))}.pt2")
+    torch.export.save(torch.export.export(model, inputs), path)
     here = os.path.dirname(os.path.abspath(__file__)).encode() + b"/"
     packages = os.path.dirname(os.path.dirname(torch.__file__)).encode() + b"/"
-    text = artifact.exported_program.replace(here, b"").replace(packages, b"")
-    with zipfile.ZipFile(os.path.join(folder, name + "26.pt2"), "w") as z:
-        for k, v in {"serialized_exported_program.json": text, "serialized_state_dict.pt": artifact.state_dict,
-                     "serialized_constants.pt": artifact.constants, "version": "8.2"}.items():
-            z.writestr(zipfile.ZipInfo(k), v)
-    with PT2ArchiveWriter(os.path.join(folder, name + "28.pt2")) as writer:
-        writer.write_bytes("models/model.json", text)
-        writer.write_bytes("data/weights/model.pt", artifact.state_dict)
-        writer.write_bytes("data/constants/model.pt", artifact.constants)
+    with zipfile.ZipFile(path) as z:
+        left_out = re.compile("(sample|example)_inputs|/version|byteorder|[.]data")
+        files = {i.filename: z.read(i) for i in z.infolist() if not left_out.search(i.filename)}
+    with zipfile.ZipFile(path, "w") as z:
+        for k, v in files.items():
+            z.writestr(zipfile.ZipInfo(k), v.replace(here, b"").replace(packages, b"") if k.endswith(".json") else v)
 
 
 def main(folder):
     torch.manual_seed(1)
-    save(folder, "tiny", Tiny(), (torch.randn(2, 3), {"shift": torch.randn(3)}))
-    torch.manual_seed(1)
-    save_old(folder, "tiny", Tiny(), (torch.randn(2, 3), {"shift": torch.randn(3)}))
+    tiny = Tiny(), (torch.randn(2, 3), {"shift": torch.randn(3)})
+    if VERSION < (2, 9):
+        return save_old(folder, "tiny", *tiny)
+    save(folder, "tiny", *tiny)
     torch.manual_seed(2)
     batch = torch.export.Dim("batch", min=2, max=64)
     save(folder, "net", Net(), (torch.randn(3, 2, 5, 5),), ({0: batch},), deflated=True)
+    return None
 
 
 main(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__)))
