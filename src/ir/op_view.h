@@ -108,6 +108,7 @@ class GradView : public OpView {
   ValueId dout(int k) const { return douts_[k]; }
   // Whether the gradient of this operand is needed.
   bool needs(int operand) const { return needs_[flat(operand)]; }
+  bool needs_flat(size_t input) const { return needs_[input]; }  // by position in inputs()
   bool list_needs(int k) const { return needs_[flat(def().schema.list_operand) + k]; }
   // A list of none, one for each operand with list items expanded.
   Values no_grads() const;

@@ -7,36 +7,16 @@ namespace {
 using V = ValueId;
 using Dims = std::vector<int64_t>;
 
-// Pairs of rows are held apart until they are summed: [n] makes n (n - 1) / 2.
-constexpr int64_t most_rows = 1 << 12;
-
 V norm(Call& c, V x, double p, int64_t dim, bool keepdim = false) {
   return c.op("linalg_vector_norm", {x}, {{"ord", p}, {"dim", Dims{dim}}, {"keepdim", keepdim}});
 }
 
-V unsqueeze(Call& c, V x, int64_t dim) { return c.op("unsqueeze", {x}, {{"dim", dim}}); }
-
-// x1 [..., n, d], x2 [..., m, d] to [..., n, m].
 Values cdist(Call& c) {
-  const V a = unsqueeze(c, c.tensor("x1"), -2), b = unsqueeze(c, c.tensor("x2"), -3);
-  return {norm(c, c.op("sub", {a, b}), c.floating("p", 2), -1)};
+  return {c.op("_cdist_forward", {c.tensor("x1"), c.tensor("x2")}, {{"p", c.floating("p", 2)}})};
 }
 
-// The rows of [n, d] two by two, the first before the second: [n (n - 1) / 2].
 Values pdist(Call& c) {
-  const V x = c.tensor("self");
-  const int64_t n = c.static_size(x, 0);
-  if (c.rank(x) != 2 || n > most_rows) return {c.fail("pdist of {} rows", n)};
-  Values apart;
-  for (int64_t k = 0; c.ok() && k + 1 < n; ++k) {
-    const V row = c.op("slice", {x}, {{"dim", 0}, {"start", k}, {"end", k + 1}});
-    const V rest = c.op("slice", {x}, {{"dim", 0}, {"start", k + 1}, {"end", n}});
-    apart.push_back(c.op("sub", {row, rest}));
-  }
-  if (apart.empty())
-    return {c.op("full", {},
-                 {{"size", Shape{Dim(0)}}, {"fill_value", 0.0}, {"dtype", c.type(x).dtype}})};
-  return {norm(c, c.op("cat", {CallOperand(apart)}, {{"dim", 0}}), c.floating("p", 2), 1)};
+  return {c.op("_pdist_forward", {c.tensor("self")}, {{"p", c.floating("p", 2)}})};
 }
 
 Values pairwise_distance(Call& c) {
@@ -71,10 +51,8 @@ Values dist(Call& c) {
 
 std::span<const RuleRow> distance_rules() {
   static constexpr RuleRow rows[] = {
-      {"cdist", in_f32<cdist>},
-      {"_cdist_forward", in_f32<cdist>},
-      {"pdist", in_f32<pdist>},
-      {"_pdist_forward", in_f32<pdist>},
+      {"cdist", cdist},
+      {"pdist", pdist},
       {"pairwise_distance", in_f32<pairwise_distance>},
       {"cosine_similarity", in_f32<cosine_similarity>},
       {"dist", in_f32<dist>},
