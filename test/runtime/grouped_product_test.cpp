@@ -96,7 +96,7 @@ class GroupedProduct : public testing::TestWithParam<GroupedDim> {};
 
 TEST_P(GroupedProduct, near_f64_and_the_same_on_any_number_of_threads) {
   std::mt19937 random(static_cast<unsigned>(GetParam()));
-  for (int n = 0; n < 40; ++n) {
+  for (int n = 0; n < 10; ++n) {
     const Case c = random_case(random, GetParam());
     const std::vector<double> want = expected(c);
     for (const Target& target : targets_here()) {
