@@ -29,7 +29,7 @@ double scaled_bessel(int order, double given) {
   long double sum = 0;
   if (x < 60) {
     long double term = order == 0 ? 1 : x / 2;
-    for (int n = 1; n < 400; ++n) {
+    for (int n = 1; n < 400 && term > sum * 1e-21L; ++n) {
       sum += term;
       term *= quarter / n / (n + order);
     }
