@@ -32,6 +32,10 @@ def var_mean(self, dim=None, *, correction=None, keepdim=False):
     return aten.var.correction(self, dim, correction=correction, keepdim=keepdim), aten.mean.dim(self, dim, keepdim)
 
 
+def neg_view(self):
+    return aten.neg.default(self)
+
+
 def signbit(self):
     """Of a zero by its reciprocal; of NaN False."""
     if not self.dtype.is_floating_point:
@@ -147,7 +151,8 @@ def cdist_backward(grad, x1, x2, p, cdist):
 
 
 aten = torch.ops.aten
-RULES = {aten.as_strided_scatter.default: as_strided_scatter,
+RULES = {aten._neg_view.default: neg_view,
+         aten.as_strided_scatter.default: as_strided_scatter,
          aten.new_empty_strided.default: new_empty_strided,
          torch.ops.prims.convert_element_type.default: convert_element_type,
          aten.var_mean.correction: var_mean,

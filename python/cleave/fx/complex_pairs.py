@@ -30,6 +30,11 @@ def take_apart_complex(graph_module, decompositions):
         graph_module.recompile()
 
 
+def _in_dtype(parts, dtype):
+    """A complex tensor of no dims doesn't widen others, its parts do."""
+    return parts if parts.dtype == dtype else aten._to_copy.default(parts, dtype=dtype)
+
+
 class _Rewrite:
     def __init__(self, graph, decompositions):
         self._graph, self._decompositions = graph, decompositions
@@ -85,7 +90,9 @@ class _Rewrite:
             args, kwargs = torch.fx.node.map_arg((n.args, n.kwargs), by_node.__getitem__)
             result = RULES[n.target](*args, **kwargs)
             refused = result is NotImplemented or isinstance(result, Pair) != is_complex(n.meta["val"])
-            return () if refused else result.parts if isinstance(result, Pair) else result
+            if refused or not isinstance(result, Pair):
+                return () if refused else result
+            return _in_dtype(result.parts, n.meta["val"].dtype.to_real())
 
         values = [self._pairs[m].meta["val"] if m in self._pairs else m.meta["val"] for m in inputs]
         mode = torch._guards.detect_fake_mode([n.meta["val"], *values])

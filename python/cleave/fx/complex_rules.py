@@ -114,6 +114,8 @@ def _sum_of(op):
 
 
 def conj(p):
+    if not isinstance(p, Pair):  # of a number
+        return full([], complex(p).conjugate(), dtype=torch.complex128)
     return Pair.of(p.real, aten.neg.default(p.imaginary))
 
 
@@ -249,7 +251,7 @@ RULES = {
     aten.div.Tensor: div, aten.div.Scalar: div, aten.reciprocal.default: reciprocal,
     aten.add.Tensor: _sum_of(aten.add.Tensor), aten.add.Scalar: _sum_of(aten.add.Tensor),
     aten.sub.Tensor: _sum_of(aten.sub.Tensor), aten.sub.Scalar: _sum_of(aten.sub.Tensor),
-    aten.neg.default: lambda p: Pair(aten.neg.default(p.parts)),
+    aten.neg.default: lambda p: Pair(aten.neg.default(p.parts)), aten._neg_view.default: lambda p: Pair(aten.neg.default(p.parts)),
     aten.abs.default: absolute,
     aten.angle.default: lambda p: aten.atan2.default(p.imaginary, p.real) if isinstance(p, Pair) else NotImplemented,
     aten.exp.default: exp, aten.log.default: log, aten.sgn.default: sgn, aten.pow.Tensor_Scalar: power,
