@@ -183,13 +183,13 @@ Cost cost(const OpView& op) {
 }
 
 Samples samples() {
-  const SampleTensor ends = group_ends({2, 2, 5});
+  const SampleTensor ends = group_ends({2, 2, 8});
   Samples out;
   for (const DType t : floating_dtypes) {
-    out.push_back({{sample(t, {6, 4}), sample(t, {3, 4, 2}), ends}});
-    out.push_back({{sample(t, {3, 2, 4}), sample(t, {4, 6}), ends}});
-    out.push_back({{sample(t, {2, 6}), sample(t, {6, 3}), ends}});
-    out.push_back({{sample(t, {2, 3, 4}), sample(t, {2, 4, 2})}});
+    out.push_back({{sample(t, {6, 8}), sample(t, {3, 8, 8}), group_ends({2, 2, 6})}});
+    out.push_back({{sample(t, {3, 2, 8}), sample(t, {8, 8}), ends}});
+    out.push_back({{sample(t, {2, 8}), sample(t, {8, 8}), ends}});
+    out.push_back({{sample(t, {2, 3, 8}), sample(t, {2, 8, 8})}});
   }
   const SampleTensor odd = group_ends({-1, 3, 1, 9}, DType::i64), none = group_ends({});
   out.insert(out.end(),

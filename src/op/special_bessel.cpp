@@ -95,11 +95,13 @@ V grad_i0(B& b, G op, V g) { return b.mul(g, b.call1("special_i1", {op.in(0)}));
 V grad_i1(B& b, G op, V g) {
   return b.mul(g, b.sub(b.call1("i0", {op.in(0)}), ratio(b, op.out(0), op.in(0))));
 }
+// Terms cancel: of narrow results they are computed again.
 V grad_i0e(B& b, G op, V g) {
-  return b.mul(g, b.sub(b.call1("special_i1e", {op.in(0)}), b.mul(b.sign(op.in(0)), op.out(0))));
+  const V x = op.in(0), y = b.call1("special_i0e", {x});
+  return b.mul(g, b.sub(b.call1("special_i1e", {x}), b.mul(b.sign(x), y)));
 }
 V grad_i1e(B& b, G op, V g) {
-  const V x = op.in(0), y = op.out(0);
+  const V x = op.in(0), y = b.call1("special_i1e", {x});
   const V growth = b.sub(b.call1("special_i0e", {x}), ratio(b, y, x));
   return b.mul(g, b.sub(growth, b.mul(b.sign(x), y)));
 }
