@@ -14,7 +14,8 @@ def rotated(x, turns):
 
 
 def given_turns(x):
-    return torch.polar(torch.ones(x.shape[1], x.shape[-1] // 2), torch.arange(x.shape[1])[:, None] / (1 + torch.arange(x.shape[-1] // 2)))
+    angles = torch.arange(x.shape[1], dtype=x.dtype)[:, None] / (1 + torch.arange(x.shape[-1] // 2))
+    return torch.polar(torch.ones_like(angles), angles)
 
 
 def filtered(x, norm="ortho"):

@@ -150,7 +150,7 @@ bool is_dense_matrix(const Layout& l) {
 }
 
 std::optional<loop::LibraryForm> form(const OpView& op) {
-  if (!op.has(at_offs) || !op.out_type(0).device.is_cpu()) return std::nullopt;
+  if (!op.has(at_offs)) return std::nullopt;
   using At = GroupedProductOperand;
   GroupedProductSpec known{.along = grouped_dim(op), .dtype = op.out_type(0).dtype};
   loop::LibraryForm form;
@@ -300,7 +300,7 @@ CLEAVE_OPS(grouped_product) {
       .reference = reference,
       .decompose = decompose,
       .grad = grad,
-      .lower = loop::library(form),
+      .lower = loop::library_of_host(form),
       .cost = cost,
       .samples = samples,
       .rejects = rejects,
