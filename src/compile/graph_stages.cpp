@@ -85,8 +85,9 @@ Staged freeze_stage(Graph graph, const StageInputs& in) {
   return out;
 }
 
-Staged decompose_stage(Graph graph, const OpRegistry& ops) {
-  CLEAVE_CHECK(decompose_for_lowering(graph, ops));
+Staged decompose_stage(Graph graph, const StageInputs& in) {
+  const bool on_gpu = in.backend && in.backend->target().cuda_arch != 0;
+  CLEAVE_CHECK(decompose_for_lowering(graph, in.ops, on_gpu));
   return unchanged(std::move(graph));
 }
 
@@ -153,7 +154,7 @@ const std::vector<GraphStage>& graph_stages() {
          return o.partition && !o.is_cut ? partition_stage(std::move(g), o)
                                          : unchanged(std::move(g));
        }},
-      {Stage::decompose, [](Graph g, In in) { return decompose_stage(std::move(g), in.ops); }},
+      {Stage::decompose, [](Graph g, In in) { return decompose_stage(std::move(g), in); }},
       {Stage::copies, [](Graph g, In) { return copies_stage(std::move(g)); }},
       {Stage::decomposed, decomposed_passes},
       {Stage::dead_code, [](Graph g, In) { return dead_code_stage(std::move(g)); }},

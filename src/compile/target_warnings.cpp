@@ -10,7 +10,9 @@ bool multiplies_bf16(const Thunk& thunk) {
   if (call == nullptr) return false;
   const auto* product = std::get_if<GemmSpec>(&call->spec);
   const auto* convolution = std::get_if<ConvolutionSpec>(&call->spec);
+  const auto* grouped = std::get_if<GroupedProductSpec>(&call->spec);
   return (product != nullptr && product->dtype == DType::bf16) ||
+         (grouped != nullptr && grouped->dtype == DType::bf16) ||
          (convolution != nullptr && convolution->dtype == DType::bf16);
 }
 

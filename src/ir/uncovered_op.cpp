@@ -5,8 +5,12 @@
 namespace cleave {
 namespace {
 
-constexpr std::string_view by_values = "the size of its result depends on values";
-constexpr std::string_view complex_values = "complex tensors have no arithmetic here";
+constexpr std::string_view by_values =
+    "the size of its result depends on values; keep the mask and use where, masked_fill or "
+    "index_put";
+constexpr std::string_view complex_values =
+    "complex tensors have no arithmetic here; torch.compile and "
+    "cleave.export make them pairs of real ones";
 constexpr std::string_view no_strides =
     "values are row-major in a graph, and where they lie in memory is lowering's choice";
 
@@ -18,10 +22,14 @@ constexpr UncoveredOp table[] = {
     {"_fft_c2c", complex_values},
     {"_fft_c2r", complex_values},
     {"_fft_r2c", complex_values},
-    {"_local_scalar_dense", "it hands a value to the host, which has no part in a graph"},
+    {"_local_scalar_dense",
+     "it hands a value to the host, which has no part in a graph; keep the "
+     "tensor of one element, or give the number as an input"},
     {"_unique2", by_values},
     {"masked_select", by_values},
-    {"nonzero", by_values},
+    {"nonzero",
+     "the size of its result depends on values; nonzero_static has a given size, and "
+     "where, masked_fill and index_put take the mask itself"},
     {"sym_storage_offset", no_strides},
     {"sym_stride", no_strides},
 };

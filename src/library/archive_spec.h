@@ -57,4 +57,12 @@ void archive(A& a, Is<SortSpec> auto& s) {
   a(dtype, outer, length, inner, count, is_descending);
 }
 
+template <class A>
+void archive(A& a, Is<GroupedProductSpec> auto& s) {
+  auto& [along, dtype, ends_dtype, groups, m, n, k, a_group, a_row, a_col, b_group, b_row, b_col,
+         ends_stride] = s;
+  a(along, dtype, ends_dtype, groups, m, n, k, a_group, a_row, a_col, b_group, b_row, b_col,
+    ends_stride);
+}
+
 }  // namespace cleave

@@ -12,12 +12,13 @@
 #include "library/attention_spec.h"
 #include "library/convolution_spec.h"
 #include "library/gemm_spec.h"
+#include "library/grouped_product_spec.h"
 #include "library/sort_spec.h"
 
 namespace cleave {
 
-using LibrarySpec =
-    std::variant<GemmSpec, AttentionSpec, AttentionBackwardSpec, ConvolutionSpec, SortSpec>;
+using LibrarySpec = std::variant<GemmSpec, AttentionSpec, AttentionBackwardSpec, ConvolutionSpec,
+                                 SortSpec, GroupedProductSpec>;
 
 enum class LibraryAccess {
   sizes,  // only its shape matters; isn't read
@@ -31,6 +32,7 @@ static_assert(GemmOperand::c < max_library_operands);
 static_assert(AttentionOperand::dmask < max_library_operands);
 static_assert(ConvolutionOperand::out < max_library_operands);
 static_assert(SortOperand::indices < max_library_operands);
+static_assert(GroupedProductOperand::c < max_library_operands);
 
 inline const char* kind_of(const LibrarySpec& spec) {
   return std::visit([](const auto& s) { return s.kind; }, spec);

@@ -63,6 +63,8 @@ struct LibraryForm {
 // nullopt: the call is decomposed.
 struct LibraryRule {
   std::function<std::optional<LibraryForm>(const OpView&)> form;
+  // Whether GPUs have no such call: where a graph is lowered for one, it is decomposed.
+  bool is_of_host = false;
 };
 
 // Whether the layout is row-major and dense, at any offset.

@@ -16,8 +16,9 @@ const ElementwiseRule* elementwise_rule(const LowerRule& rule, const OpView& op)
   return k && k->is_elementwise && k->is_elementwise(op) ? &*k->elementwise : nullptr;
 }
 
-bool LowerRule::decomposes(const OpView& op) const {
-  if (const auto* library = std::get_if<LibraryRule>(&form)) return !library->form(op);
+bool LowerRule::decomposes(const OpView& op, bool on_gpu) const {
+  if (const auto* library = std::get_if<LibraryRule>(&form))
+    return (on_gpu && library->is_of_host) || !library->form(op);
   return std::holds_alternative<DecompositionRule>(form);
 }
 
@@ -59,6 +60,9 @@ LowerPtr view(std::function<std::optional<Layout>(const OpView&, const Layout&, 
 }
 LowerPtr library(std::function<std::optional<LibraryForm>(const OpView&)> form) {
   return rule(LibraryRule{std::move(form)});
+}
+LowerPtr library_of_host(std::function<std::optional<LibraryForm>(const OpView&)> form) {
+  return rule(LibraryRule{std::move(form), true});
 }
 LowerPtr foreign(ForeignRule r) { return rule(std::move(r)); }
 LowerPtr branch() { return rule(BranchRule{}); }

@@ -84,8 +84,8 @@ struct LowerRule {
   std::variant<ElementwiseRule, ReductionRule, KernelRule, ViewRule, LibraryRule, DecompositionRule,
                ForeignRule, BranchRule, LoopRule, GroupRule, RowsRule>
       form;
-  // Whether this call is replaced by its entry's decompose.
-  bool decomposes(const OpView& op) const;
+  // Whether this call is replaced by its entry's decompose, where it runs on a GPU or not.
+  bool decomposes(const OpView& op, bool on_gpu = false) const;
 };
 
 // The rule for computing a call element by element; null if there is none.
@@ -103,6 +103,7 @@ LowerPtr kernel(std::function<void(KernelBuilder&, const OpView&)> build);
 LowerPtr kernel(KernelRule rule);
 LowerPtr view(std::function<std::optional<Layout>(const OpView&, const Layout&, int)> layout);
 LowerPtr library(std::function<std::optional<LibraryForm>(const OpView&)> form);
+LowerPtr library_of_host(std::function<std::optional<LibraryForm>(const OpView&)> form);
 LowerPtr by_decomposition();
 LowerPtr foreign(ForeignRule rule);
 LowerPtr branch();

@@ -10,8 +10,10 @@ namespace {
 
 using Wanted = std::function<bool(const OpView&)>;
 
-bool lowered_by_decomposition(const OpView& op) {
-  return op.def().lower.present() && (*op.def().lower)->decomposes(op);
+Wanted lowered_by_decomposition(bool on_gpu) {
+  return [on_gpu](const OpView& op) {
+    return op.def().lower.present() && (*op.def().lower)->decomposes(op, on_gpu);
+  };
 }
 
 // Returns whether any was replaced.
@@ -55,8 +57,8 @@ Result<bool> decompose_nodes(Graph& graph, const OpRegistry& ops, const Wanted& 
 
 }  // namespace
 
-Status decompose_for_lowering(Graph& graph, const OpRegistry& ops) {
-  return decompose_calls(graph, ops, lowered_by_decomposition);
+Status decompose_for_lowering(Graph& graph, const OpRegistry& ops, bool on_gpu) {
+  return decompose_calls(graph, ops, lowered_by_decomposition(on_gpu));
 }
 
 Status decompose_calls(Graph& graph, const OpRegistry& ops, const Wanted& wanted) {

@@ -7,7 +7,7 @@
 
 namespace cleave {
 
-Status decompose_for_lowering(Graph& graph, const OpRegistry& ops);
+Status decompose_for_lowering(Graph& graph, const OpRegistry& ops, bool on_gpu = false);
 
 // The same for the calls that are wanted, in branches and loops as well. Error (bug): one has no
 // decomposition.

@@ -42,6 +42,7 @@ V grad_erf(B& b, G op, V g) {
   return b.mul(g, slope);
 }
 V grad_exp(B& b, G op, V g) { return b.mul(g, op.out(0)); }
+V grad_exp2(B& b, G op, V g) { return b.mul(g, b.mul(op.out(0), std::numbers::ln2)); }
 V grad_expm1(B& b, G op, V g) { return b.mul(g, b.add(op.out(0), 1.0)); }
 V grad_log(B& b, G op, V g) { return b.div(g, op.in(0)); }
 V grad_log10(B& b, G op, V g) { return b.div(g, b.mul(op.in(0), std::numbers::ln10)); }
@@ -79,6 +80,7 @@ CLEAVE_OPS(unary_float) {
       {"erf", "error function, 2/sqrt(pi) * integral of exp(-t^2) from 0 to x", std::erf,
        lower_to<Op::erf>, 15, grad_erf, -3, 3},
       {"exp", "e to the power x", std::exp, lower_to<Op::exp>, 10, grad_exp, -3, 3, true},
+      {"exp2", "2 to the power x", std::exp2, lower_to<Op::exp2>, 10, grad_exp2, -3, 3},
       {"expm1", "exp(x) - 1, accurate near 0", std::expm1, lower_to<Op::expm1>, 12, grad_expm1, -3,
        3},
       {"log", "natural logarithm", std::log, lower_to<Op::log>, 10, grad_log, 0.2, 5, true},

@@ -4,6 +4,7 @@
 #include "runtime/attention.h"
 #include "runtime/convolution.h"
 #include "runtime/gemm.h"
+#include "runtime/grouped_product.h"
 #include "runtime/sort.h"
 
 namespace cleave::runtime {
@@ -25,6 +26,7 @@ struct Maker {
   }
   auto operator()(const ConvolutionSpec& s) const { return made(Convolution::make(s, target)); }
   auto operator()(const SortSpec& s) const { return make_sort(s); }
+  auto operator()(const GroupedProductSpec& s) const { return make_grouped_product(s, target); }
 };
 
 }  // namespace

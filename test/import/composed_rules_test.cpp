@@ -1,5 +1,5 @@
 // What composite operators compute, on the oracle: a node and its value.
-// tests: bag_rules.cpp distance_rules.cpp gamma_rules.cpp margin_rules.cpp matrix_rules.cpp
+// tests: bag_rules.cpp distance_rules.cpp margin_rules.cpp matrix_rules.cpp
 // tests: order_rules.cpp resize_rules.cpp sampling_rules.cpp scan_rules.cpp search_rules.cpp
 // tests: special_rules.cpp table_rules.cpp tensor_product_rules.cpp
 #include <cmath>

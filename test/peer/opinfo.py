@@ -51,6 +51,10 @@ def has_ties(sample):
     return x.numel() > 1 and (x.unique().numel() < x.numel() or bool((x != x).any()))
 
 
+def has_poles(sample):
+    return bool(((sample.tensors[0] < 0) & (sample.tensors[0] % 1 == 0)).any())
+
+
 # What is not compared: operators, what of them ("result.K", "grad.K"), of which samples, why.
 LEFT = [
     ("sort argsort topk msort kthvalue median nanmedian", "result.1", has_ties, "the order of equal elements is open"),
@@ -58,6 +62,8 @@ LEFT = [
     ("argsort", "result.0", has_ties, "the order of equal elements is open"),
     ("nn.functional.scaled_dot_product_attention", "grad.*", lambda s: s.tensors[0].dtype in (torch.float16, torch.bfloat16),
      "its backward reads the result, rounded to 16 bits; PyTorch keeps the weights instead"),
+    ("special.polygamma.special_polygamma_n_0 " + " ".join(f"polygamma.polygamma_n_{n}" for n in range(5)), "result.0", has_poles,
+     "PyTorch's first derivative of digamma is some large number at its poles"),
     ("empty empty_like empty_permuted empty_strided new_empty new_empty_strided", "result.0", lambda s: True, "contents are open"),
 ]
 

@@ -16,6 +16,7 @@ from aten import NoOverload, call, divides_in_cumprod, read_safetensors, torch, 
 OWN = {
     "adam_step": "cleave's own", "int_mm_scaled": "cleave's own", "uint4x2_mm": "cleave's own", "packed_addmm": "cleave's own", "convolution_pointwise": "cleave's own", "convolution_channels_last": "cleave's own", "convolution_channels_last_backward": "cleave's own", "opaque": "cleave's own", "rng_next": "cleave's own", "sym_size": "a number in ATen",
     "sym_numel": "a number in ATen", "is_same_size": "a number in ATen", "rand": "random", "randn": "random", "bernoulli": "random", "native_dropout": "random",
+    "grouped_mm_fallback": "of transformers", "grouped_mm_fallback_backward": "of transformers",
     "empty": "contents are open", "empty_like": "contents are open", "empty_strided": "contents are open",
     "empty_permuted": "contents are open",
 }
@@ -25,6 +26,10 @@ def is_narrow(t):
 
 def has_ties(t):
     return t.nelement() > 1 and t.unique(return_counts=True)[1].max().item() > 1 or bool((t != t).any())
+
+
+def has_poles(t):
+    return bool((t.isinf() | ((t < 0) & (t % 1 == 0))).any())
 
 
 # Values of single samples that PyTorch 2.13 has otherwise: operators, key (result.POSITION or grad.NAME), the samples
@@ -68,6 +73,14 @@ LEFT = [
      "another input_dtype is CUDA's; on the CPU it is not looked at"),
     ("_log_softmax_backward_data", "*", lambda a: a["input_dtype"] != a["grad_output"].dtype,
      "another input_dtype is CUDA's; on the CPU it is not looked at"),
+    ("i0 special_i1", "*", lambda a: a["self"].isinf().any(), "is infinite there; PyTorch's a product of infinity and 0"),
+    ("special_i1 special_i1e", "grad.self", lambda a: a["self"].isnan().any(), "its slope at NaN is 1/2"),
+    ("special_log_ndtr", "grad.self", lambda a: a["self"].isinf().any(), "its erfcx of infinity is NaN"),
+    ("special_ndtri", "grad.self", lambda a: ((a["self"] > 0) & (a["self"] < 1e-20)).any(), "the square of a rounded result in an exponent"),
+    ("polygamma", "*", lambda a: has_poles(a["self"]), "some large number at poles, NaN at infinity"),
+    ("digamma", "grad.self", lambda a: has_poles(a["self"]), "some large number at poles, NaN at infinity"),
+    ("histc", "*", lambda a: a["self"].numel() > 0 and a["self"].abs().max() > 1e38 and a["self"].isfinite().all(),
+     "the width of the range overflows"),
     ("embedding_dense_backward", "grad.*", lambda a: a["scale_grad_by_freq"],
      "its own derivative there leaves the scale out, so that it is not the transpose"),
 ]

@@ -7,6 +7,7 @@ from cleave.dynamo.options import BackendOptions
 from cleave.dynamo.partition import partition
 from cleave.dynamo.plan import Plan
 from cleave.dynamo.take_apart import take_apart_uncovered
+from cleave.fx.complex_pairs import take_apart_complex
 from cleave.fx.decompositions import decompositions
 from cleave.fx.random import draw_with_state
 
@@ -17,6 +18,7 @@ def backend(graph_module, example_inputs, *, mode=None, options=None, **_):
     compiler = lambda name: lambda gm, _: _boxed(Plan(name, gm, chosen.compile))
 
     def inference(gm, _):
+        take_apart_complex(gm, decompositions())
         take_apart_uncovered(gm)
         draw_with_state(gm)
         return _boxed(Plan("inference", gm, chosen.compile))

@@ -10,7 +10,9 @@ from cleave.dynamo.joint import BackwardOutside, is_tangent, joint_text
 from cleave.dynamo.merge_equal import merge_equal_calls
 from cleave.dynamo.take_apart import take_apart_uncovered
 from cleave.fx.calls import name_of
+from cleave.fx.complex_pairs import take_apart_complex
 from cleave.fx.covered import reason_outside
+from cleave.fx.decompositions import decompositions
 from cleave.fx.no_text import NoText
 from cleave.fx.random import draw_with_state
 
@@ -19,6 +21,7 @@ def partition(joint_module, joint_inputs, *, num_fwd_outputs, options, **rest):
     """The forward and backward of a joint graph. Raises UserError for a memory budget that can't be met."""
     joint_module.graph.eliminate_dead_code()
     merge_equal_calls(joint_module.graph)
+    take_apart_complex(joint_module, decompositions())
     take_apart_uncovered(joint_module)
     draw_with_state(joint_module)
     joint_module.recompile()

@@ -16,6 +16,8 @@ def operator_names():
 
 def reason_outside(node):
     """Why cleave doesn't cover a call; None: it does. Notes where cleave's results have other dtypes than PyTorch's."""
+    if "val" not in node.meta:
+        return "it has no result"
     try:
         reason, _ = _asked(_text_of_one(node, _typed_statement(node)))
         if reason is None or not reason.startswith("P17"):  # P17: another type is given than is inferred

@@ -6,6 +6,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 
 from cleave import _core
 from cleave.fx.calls import NAME, is_call, name_of, statement_text
+from cleave.fx.complex_pairs import take_apart_complex
 from cleave.fx.covered import reason_outside
 from cleave.fx.decompositions import decompositions_of_export
 from cleave.fx.graph_text import GraphText
@@ -48,6 +49,7 @@ def exported_text(module, args, *, grads=True, dynamic_shapes=None, within=""):
 
 
 def _graph_text(program, args, grads, within):
+    take_apart_complex(program.graph_module, decompositions_of_export())
     draw_with_state(program.graph_module)
     text, weights = GraphText("main"), {}
     nodes = list(program.graph.nodes)

@@ -19,6 +19,9 @@ struct Maker {
   }
   auto operator()(const ConvolutionSpec& s) const { return make_convolution(s, device); }
   auto operator()(const SortSpec& s) const { return make_sort(s, device); }
+  Result<LibraryFunctionPtr> operator()(const GroupedProductSpec&) const {
+    return bug("products of groups are decomposed for GPUs");
+  }
 };
 
 }  // namespace

@@ -47,6 +47,12 @@ CLEAVE_NAME(sigmoid_name, "sigmoid");
 CLEAVE_NAME(expm1_name, "expm1");
 CLEAVE_NAME(erf_name, "erf");
 CLEAVE_NAME(log1p_name, "log1p");
+CLEAVE_NAME(lgamma_name, "lgamma");
+CLEAVE_NAME(digamma_name, "digamma");
+CLEAVE_NAME(erfc_name, "erfc");
+CLEAVE_NAME(erfinv_name, "erfinv");
+CLEAVE_NAME(i0_name, "i0");
+CLEAVE_NAME(exp2_name, "exp2");
 CLEAVE_NAME(acos_name, "acos");
 CLEAVE_NAME(asin_name, "asin");
 CLEAVE_NAME(atan_name, "atan");
@@ -210,12 +216,22 @@ std::span<const RuleRow> pointwise_rules() {
       {"special_expm1", renamed<&expm1_name>},
       {"special_erf", renamed<&erf_name>},
       {"special_log1p", renamed<&log1p_name>},
+      {"special_gammaln", renamed<&lgamma_name>},
+      {"special_digamma", renamed<&digamma_name>},
+      {"special_psi", renamed<&digamma_name>},
+      {"special_erfc", renamed<&erfc_name>},
+      {"special_erfinv", renamed<&erfinv_name>},
+      {"special_i0", renamed<&i0_name>},
+      {"special_exp2", renamed<&exp2_name>},
+      {"special_polygamma",
+       [](Call& c) -> Values {
+         return {c.op("polygamma", {self_of(c)}, {{"n", c.integer("n", 0)}})};
+       }},
       {"arccos", renamed<&acos_name>},
       {"arcsin", renamed<&asin_name>},
       {"arctan", renamed<&atan_name>},
       {"square", [](Call& c) -> Values { return {c.op("pow", {self_of(c), 2})}; }},
       {"positive", [](Call& c) -> Values { return {self_of(c)}; }},
-      {"exp2", [](Call& c) -> Values { return {c.op("pow", {2, floating_self(c)})}; }},
       {"bitwise_right_shift", renamed<&right_shift_name>},
       {"frac",
        [](Call& c) -> Values { return {c.op("sub", {self_of(c), c.op("trunc", {self_of(c)})})}; }},

@@ -48,32 +48,6 @@ Values isin(Call& c) {
   return {c.flag("invert", false) ? c.op("logical_not", {y}) : y};
 }
 
-// Counts of elements in `bins` parts of [min, max], the last one with its end.
-Values histc(Call& c) {
-  const V given = self_of(c);
-  const DType t = c.type(given).dtype;
-  const V x = c.view(c.to(given, DType::f64), {c.type(given).numel()});
-  const int64_t bins = c.integer("bins", 100);
-  const double least = c.floating("min", 0), most = c.floating("max", 0);
-  V low = c.op("full", {}, {{"size", Shape{}}, {"fill_value", least}, {"dtype", DType::f64}});
-  V high = c.op("full", {}, {{"size", Shape{}}, {"fill_value", most}, {"dtype", DType::f64}});
-  if (least == most && c.static_size(x, 0) > 0) {
-    low = c.op("amin", {x});
-    high = c.op("amax", {x});
-  }
-  const V is_flat = c.op("eq", {low, high});
-  low = c.op("where", {is_flat, c.op("sub", {low, 1.0}), low});
-  high = c.op("where", {is_flat, c.op("add", {high, 1.0}), high});
-  V at = c.op("div", {c.op("mul", {c.op("sub", {x, low}), static_cast<double>(bins)}),
-                      c.op("sub", {high, low})});
-  at = c.op("clamp", {c.op("floor", {at}), 0.0, static_cast<double>(bins - 1)});
-  const V counts = c.op("logical_and", {c.op("ge", {x, low}), c.op("le", {x, high})});
-  const V bin = c.op("arange", {}, {{"end", bins}, {"dtype", DType::f64}});
-  const V hit =
-      c.op("logical_and", {c.op("eq", {unsqueeze(c, at, -1), bin}), unsqueeze(c, counts, -1)});
-  return {c.to(c.op("sum", {hit}, {{"dim", Dims{0}}}), t)};
-}
-
 // self with its elements counted through.
 Values put(Call& c) {
   const V x = self_of(c);
@@ -104,11 +78,7 @@ Values index_reduce(Call& c) {
 
 std::span<const RuleRow> search_rules() {
   static constexpr RuleRow rows[] = {
-      {"bucketize", bucketize},
-      {"searchsorted", searchsorted},
-      {"isin", isin},
-      {"histc", histc},
-      {"put", put},
+      {"bucketize", bucketize},       {"searchsorted", searchsorted}, {"isin", isin}, {"put", put},
       {"index_reduce", index_reduce},
   };
   return rows;
