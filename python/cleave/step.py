@@ -15,9 +15,9 @@ from typing import Any, Callable
 import torch
 
 from cleave import _core
-from cleave.dynamo.options import value_text
 from cleave.fx.export import exported_text
 from cleave.optimizers import groups_of
+from cleave.options import options_text
 
 
 class _Loss(torch.nn.Module):
@@ -54,7 +54,7 @@ class Step:
         groups, self._numbers = groups_of(optimizer, names)
         self._rates = [None] * len(groups)
         self._step = _core.Step(_core.Graph(text), {name: t.detach() for name, t in state.items()}, groups,
-                                " ".join(f"{name}={value_text(value)}" for name, value in options.items()))
+                                options_text(options))
         self._lock = threading.Lock()
 
     def __call__(self, *inputs: Any) -> float:

@@ -42,6 +42,17 @@ void prepare(GraphProgram& program, nb::sequence inputs, const GraphProgram::Siz
   program.prepare(std::vector<InputRef>(tensors.begin(), tensors.end()), sizes);
 }
 
+nb::list kernels(const GraphProgram& program) {
+  const std::vector<ProgramKernel> all = [&] {
+    const nb::gil_scoped_release unlocked;
+    return program.kernels();
+  }();
+  nb::list out;
+  for (const ProgramKernel& k : all)
+    out.append(nb::make_tuple(k.name, k.kind, k.read_bytes, k.written_bytes));
+  return out;
+}
+
 }  // namespace
 
 void bind_program(nb::module_& m) {
@@ -66,7 +77,9 @@ void bind_program(nb::module_& m) {
       .def_prop_ro("graph", &GraphProgram::graph)
       .def(
           "report", [](const GraphProgram& p) { return report_dict(p.report()); },
-          "Of what ran last: compile_ms, kernels, planned_peak_bytes, ...");
+          "Of what ran last: compile_ms, kernels, planned_peak_bytes, ...")
+      .def("kernels", &kernels,
+           "(name, kind, bytes read, bytes written) of each step of what ran last, in order.");
   m.def(
       "check_options", [](const std::string& text) { CompileOptions::parse(text); },
       nb::arg("text"), "Raises UserError for a text that is none of CompileOptions.");

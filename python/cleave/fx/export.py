@@ -1,50 +1,56 @@
 """A PyTorch module or function as a forward graph: torch.export's program, in Core ATen, as text."""
-from pathlib import Path
+import inspect
 
 import torch
 from torch.export.graph_signature import InputKind, OutputKind
 
 from cleave import _core
-from cleave.fx.calls import NAME, is_call, name_of, statement_text
+from cleave.fx.calls import NAME, is_call, name_of
 from cleave.fx.covered import reason_outside
 from cleave.fx.decompositions import decompositions_of_export
 from cleave.fx.graph_text import GraphText
 from cleave.fx.random import draw_state, draw_with_state
+from cleave.fx.subgraphs import add_call
 from cleave.fx.types import type_text
+from cleave.model import Model
 
 ROLES = {InputKind.PARAMETER: "param", InputKind.BUFFER: "buffer", InputKind.CONSTANT_TENSOR: "const",
          InputKind.USER_INPUT: "input"}
 
 
 class Function(torch.nn.Module):
-    """A function of tensors as a module."""
+    """A function of tensors as a module, whose arguments keep their names."""
 
     def __init__(self, function):
         super().__init__()
-        self.function = function
+        self.forward = function if _has_signature(function) else lambda *args: function(*args)
 
-    def forward(self, *args):
-        return self.function(*args)
+
+def _has_signature(function):
+    try:
+        return inspect.signature(function) is not None
+    except (TypeError, ValueError):  # of one that is written in C
+        return False
+
+
+def as_module(function):
+    return function if isinstance(function, torch.nn.Module) else Function(function)
 
 
 def export(model, args, path=None, *, grads=True, dynamic_shapes=None):
     """See cleave.export. dynamic_shapes: as of torch.export.export; such sizes become symints."""
-    module = model if isinstance(model, torch.nn.Module) else Function(model)
-    text, weights = exported_text(module, args, grads=grads, dynamic_shapes=dynamic_shapes)
+    text, weights = exported_text(as_module(model), args, grads=grads, dynamic_shapes=dynamic_shapes)
     graph = _core.Graph(text)
     if path is not None:
-        path = Path(path)
-        path.write_text("clv 1\n" + text)
-        if weights:
-            _core.save_tensors(str(path.with_suffix(".safetensors")), {k: t.detach() for k, t in weights.items()})
+        Model(graph, {name: t.detach() for name, t in weights.items()}).save(path)
     return graph
 
 
-def exported_text(module, args, *, grads=True, dynamic_shapes=None, within=""):
+def exported_text(module, args, named=None, *, grads=True, dynamic_shapes=None, within=""):
     """The text and {name: tensor} of its params, buffers and consts; `within` is taken off the names' beginnings."""
-    exported = torch.export.export(module, tuple(args), dynamic_shapes=dynamic_shapes)
+    exported = torch.export.export(module, tuple(args), named or {}, dynamic_shapes=dynamic_shapes)
     program = exported.run_decompositions(decompositions_of_export())
-    return _graph_text(program, args, grads, within)
+    return _graph_text(program, (tuple(args), named or {}), grads, within)
 
 
 def _graph_text(program, args, grads, within):
@@ -59,7 +65,7 @@ def _graph_text(program, args, grads, within):
     for n in nodes:
         if n.op == "call_function" and n.name in states:  # a parameter `add`
             n._rename(f"{n.name}_value")
-    given = iter(torch.utils._pytree.tree_leaves(tuple(args)))
+    given = iter(torch.utils._pytree.tree_leaves(args))
     for spec, n in zip(program.graph_signature.input_specs, (n for n in nodes if n.op == "placeholder")):
         user_input = next(given) if spec.kind is InputKind.USER_INPUT else None
         if not isinstance(n.meta.get("val"), torch.Tensor):
@@ -94,7 +100,7 @@ def _add_calls(text, nodes):
         if reason is not None:
             outside.setdefault(str(n.target), reason)
         else:
-            text.add_statement(statement_text(n))
+            add_call(text, n, reason_outside)
     if outside:
         listed = "; ".join(f"{op} ({why})" for op, why in outside.items())
         raise _core.Unsupported(f"export: {len(outside)} operators aren't covered: {listed}")
