@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable
 
-from cleave import _core
 from cleave.libraries import Numpy, library_of
 from cleave.model import Model
 from cleave.options import options_text
@@ -31,12 +30,13 @@ def trace(function: Callable, *, dynamic_shapes: Any = None, seed: int = 0, **op
     def traced(*args: Any, **named: Any) -> Model:
         import torch
 
-        from cleave.fx.export import as_module, exported_text
+        from cleave.fx.export import as_module, exported_program
 
         to_torch = lambda x: torch.from_numpy(Numpy.to_cleave(x)) if _is_array(x) else x
         args, named = torch.utils._pytree.tree_map(to_torch, (args, named))
-        text, weights = exported_text(as_module(function), args, named, dynamic_shapes=dynamic_shapes)
-        return Model(_core.Graph(text), {name: t.detach() for name, t in weights.items()}, options_text(options), seed)
+        exported = exported_program(as_module(function), args, named, dynamic_shapes=dynamic_shapes)
+        weights = {name: t.detach() for name, t in exported.weights.items()}
+        return Model(exported.graph, weights, options_text(options), seed)
 
     return traced
 

@@ -1,5 +1,6 @@
 """A PyTorch module or function as a forward graph: torch.export's program, in Core ATen, as text."""
 import inspect
+from typing import NamedTuple
 
 import torch
 from torch.export.graph_signature import InputKind, OutputKind
@@ -9,6 +10,7 @@ from cleave.fx.calls import NAME, is_call, name_of
 from cleave.fx.covered import reason_outside
 from cleave.fx.decompositions import decompositions_of_export
 from cleave.fx.graph_text import GraphText
+from cleave.fx.guards import Guards, guards_of
 from cleave.fx.random import draw_state, draw_with_state
 from cleave.fx.subgraphs import add_call
 from cleave.fx.types import type_text
@@ -39,18 +41,24 @@ def as_module(function):
 
 def export(model, args, path=None, *, grads=True, dynamic_shapes=None):
     """See cleave.export. dynamic_shapes: as of torch.export.export; such sizes become symints."""
-    text, weights = exported_text(as_module(model), args, grads=grads, dynamic_shapes=dynamic_shapes)
-    graph = _core.Graph(text)
+    exported = exported_program(as_module(model), args, grads=grads, dynamic_shapes=dynamic_shapes)
     if path is not None:
-        Model(graph, {name: t.detach() for name, t in weights.items()}).save(path)
-    return graph
+        Model(exported.graph, {name: t.detach() for name, t in exported.weights.items()}).save(path)
+    return exported.graph
 
 
-def exported_text(module, args, named=None, *, grads=True, dynamic_shapes=None, within=""):
-    """The text and {name: tensor} of its params, buffers and consts; `within` is taken off the names' beginnings."""
+class Exported(NamedTuple):
+    graph: _core.Graph
+    weights: dict  # {name: tensor} of its params, buffers and consts
+    guards: Guards  # for which sizes it holds
+
+
+def exported_program(module, args, named=None, *, grads=True, dynamic_shapes=None, within=""):
+    """`within` is taken off the beginnings of the weights' names."""
     exported = torch.export.export(module, tuple(args), named or {}, dynamic_shapes=dynamic_shapes)
     program = exported.run_decompositions(decompositions_of_export())
-    return _graph_text(program, (tuple(args), named or {}), grads, within)
+    text, weights = _graph_text(program, (tuple(args), named or {}), grads, within)
+    return Exported(_core.Graph(text), weights, guards_of(program.graph.nodes))
 
 
 def _graph_text(program, args, grads, within):
