@@ -1,9 +1,11 @@
 """Branches and loops of PyTorch, compiled, exported and in whole steps."""
 import copy
+import warnings
 
 import pytest
 import torch
-from torch._higher_order_ops import while_loop
+from torch._higher_order_ops import scan, while_loop
+from torch._higher_order_ops.map import map as torch_map
 
 import cleave
 
@@ -75,6 +77,53 @@ def test_a_loop():
     with torch.no_grad():
         for p, q in zip(torch.compile(f, backend="cleave")(x, w), f(x, w)):
             torch.testing.assert_close(p, q)
+
+
+def test_a_loop_is_trained_through():
+    """Its gradient is a loop that PyTorch runs."""
+    def f(x, w):
+        return while_loop(lambda k, y: k < 3, lambda k, y: (k + 1, (y @ w).tanh()), (torch.tensor(0), x))[1]
+
+    x, w = torch.rand(3, 4), torch.rand(4, 4)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="cleave: ")
+        got = gradients(torch.compile(f, backend="cleave", fullgraph=True), x, w)
+    torch._dynamo.reset()
+    for p, q in zip(got, gradients(torch.compile(f, backend="aot_eager", fullgraph=True), x, w)):
+        torch.testing.assert_close(p, q)
+
+
+def recurrence(x, w):
+    return scan(lambda c, a: ((c @ w + a).tanh(), (c * a).sin()), torch.zeros(4), x)[1]
+
+
+def rows(x, w):
+    return torch_map(lambda a: (a @ w).tanh(), x)
+
+
+@pytest.mark.parametrize("f", [recurrence, rows], ids=lambda f: f.__name__)
+@pytest.mark.usefixtures("no_outside")
+def test_scans_and_maps_are_unrolled(f):
+    x, w = torch.randn(5, 4), torch.randn(4, 4)
+    got, want = gradients(torch.compile(f, backend="cleave"), x, w), gradients(torch.compile(f, backend="aot_eager"), x, w)
+    for p, q in zip(got, want):
+        torch.testing.assert_close(p, q)
+    with torch.no_grad():
+        torch.testing.assert_close(torch.compile(f, backend="cleave")(x, w), want[0])
+    g = cleave.trace(f)(x, w)
+    torch.testing.assert_close(g.grad("w")(x, w, 2 * want[0])[1], want[1])
+
+
+def test_long_scans_stay_pytorchs(monkeypatch):
+    monkeypatch.setattr("cleave.fx.unroll.MOST_CALLS", 3)
+    x, w = torch.randn(5, 4), torch.randn(4, 4)
+    with pytest.warns(UserWarning, match="scan"):
+        got = gradients(torch.compile(recurrence, backend="cleave"), x, w)
+    torch._dynamo.reset()
+    for p, q in zip(got, gradients(torch.compile(recurrence, backend="aot_eager"), x, w)):
+        torch.testing.assert_close(p, q)
+    with pytest.raises(cleave.Unsupported, match="scan"):
+        cleave.trace(recurrence)(x, w)
 
 
 def test_a_branch_with_a_call_that_isnt_covered():

@@ -9,6 +9,7 @@ from cleave.dynamo.plan import Plan
 from cleave.dynamo.take_apart import take_apart_uncovered
 from cleave.fx.decompositions import decompositions
 from cleave.fx.random import draw_with_state
+from cleave.fx.unroll import unroll_loops
 
 
 def backend(graph_module, example_inputs, *, mode=None, options=None, **_):
@@ -17,6 +18,7 @@ def backend(graph_module, example_inputs, *, mode=None, options=None, **_):
     compiler = lambda name: lambda gm, _: _boxed(Plan(name, gm, chosen.compile))
 
     def inference(gm, _):
+        unroll_loops(gm)
         take_apart_uncovered(gm)
         draw_with_state(gm)
         return _boxed(Plan("inference", gm, chosen.compile))

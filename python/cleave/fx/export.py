@@ -14,6 +14,7 @@ from cleave.fx.guards import Guards, guards_of
 from cleave.fx.random import draw_state, draw_with_state
 from cleave.fx.subgraphs import add_call
 from cleave.fx.types import type_text
+from cleave.fx.unroll import unroll_loops
 from cleave.model import Model
 
 ROLES = {InputKind.PARAMETER: "param", InputKind.BUFFER: "buffer", InputKind.CONSTANT_TENSOR: "const",
@@ -62,6 +63,7 @@ def exported_program(module, args, named=None, *, grads=True, dynamic_shapes=Non
 
 
 def _graph_text(program, args, grads, within):
+    unroll_loops(program.graph_module)
     draw_with_state(program.graph_module)
     text, weights = GraphText("main"), {}
     nodes = list(program.graph.nodes)
