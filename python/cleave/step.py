@@ -17,6 +17,7 @@ import torch
 
 from cleave import _core
 from cleave.fx.export import exported_program
+from cleave.fx.source import name_lines_of
 from cleave.optimizer_state import give_back, taken_over
 from cleave.optimizers import groups_of
 from cleave.options import options_text
@@ -34,6 +35,7 @@ class _Loss(torch.nn.Module):
     def __init__(self, model, loss):
         super().__init__()
         self.model, self.loss = model, loss
+        name_lines_of(loss)
 
     def forward(self, *inputs):
         return self.loss(self.model, *inputs)

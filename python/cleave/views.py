@@ -26,6 +26,8 @@ class Kernels(tuple):
         lines += [f"{k.kind:<11} %{k.name:<23} {k.read:>12} {k.written:>12}" for k in self]
         return "\n".join(lines)
 
+    __repr__ = __str__  # a notebook shows the table
+
 
 class Saved(NamedTuple):
     """A value that the forward keeps."""
@@ -49,3 +51,5 @@ class Partition:
         lines += [f"%{s.name:<23} {s.bytes:>12}  {s.why}" for s in self.saved]
         lines.append(f"computed again: {', '.join('%' + n for n in self.recomputed) or 'nothing'}")
         return "\n".join(lines)
+
+    __repr__ = __str__  # a notebook shows the table

@@ -14,6 +14,7 @@ CompileOptions options_of(const std::string& text) {
   static const std::shared_ptr<Cache> kept = Cache::memory();
   CompileOptions out = CompileOptions::parse(text);
   if (out.cache_dir.empty()) out.cache = kept;
+  out.log = python_log();
   return out;
 }
 

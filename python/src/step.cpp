@@ -99,6 +99,7 @@ class Step {
        const std::string& options)
       : options_(TrainOptions::parse(options)), module_(graph, copies(state)),
         optimizer_(made(groups)) {
+    options_.compile.log = python_log();
     bind(state);
     std::set<std::string> trained;
     for (const OptimizerGroup& g : groups) trained.insert(g.names.begin(), g.names.end());

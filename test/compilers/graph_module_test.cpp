@@ -86,6 +86,20 @@ graph @halved(%x: input f32[2,3], %fc.weight: param f32[2,3] grad, %half: const 
             std::string::npos);
 }
 
+TEST(GraphModule, its_calls_keep_their_lines) {
+  const GraphModule m(TracedGraph::parse(R"(graph @f(%x: input f32[2], %w: param f32[2] grad) {
+  %y = mul(%x, %w)  # "model.py":3
+  %z = sum(%y)
+  return %z
+})"),
+                      {{"w", filled({2}, 0, 1)}});
+  const std::string text =
+      train_step(m, [&](const Tensor& x) { return m(x); }, optim::SGD({}), {{"x", DType::f32, {2}}})
+          .graph_text();
+  EXPECT_NE(text.find("mul(%x, %w) : f32[2]  # model.py:3"), std::string::npos) << text;
+  EXPECT_NE(text.find("graph_module_test.cpp:"), std::string::npos) << text;
+}
+
 // The same function, written by hand.
 struct Native : nn::Module {
   Variable weight, bias, seen;

@@ -11,7 +11,9 @@ from cleave.fx.covered import reason_outside
 from cleave.fx.decompositions import decompositions_of_export
 from cleave.fx.graph_text import GraphText
 from cleave.fx.guards import Guards, guards_of
+from cleave.fx.no_grad import stop_gradients
 from cleave.fx.random import draw_state, draw_with_state
+from cleave.fx.source import name_lines_of, source_text
 from cleave.fx.subgraphs import add_call
 from cleave.fx.types import type_text
 from cleave.fx.unroll import unroll_loops
@@ -26,6 +28,7 @@ class Function(torch.nn.Module):
 
     def __init__(self, function):
         super().__init__()
+        name_lines_of(function)
         self.forward = function if _has_signature(function) else lambda *args: function(*args)
 
 
@@ -57,6 +60,7 @@ class Exported(NamedTuple):
 def exported_program(module, args, named=None, *, grads=True, dynamic_shapes=None, within=""):
     """`within` is taken off the beginnings of the weights' names."""
     exported = torch.export.export(module, tuple(args), named or {}, dynamic_shapes=dynamic_shapes)
+    stop_gradients(exported)
     program = exported.run_decompositions(decompositions_of_export())
     text, weights = _graph_text(program, (tuple(args), named or {}), grads, within)
     return Exported(_core.Graph(text), weights, guards_of(program.graph.nodes))
@@ -108,7 +112,7 @@ def _add_calls(text, nodes):
             continue
         reason = reason_outside(n)
         if reason is not None:
-            outside.setdefault(str(n.target), reason)
+            outside.setdefault(str(n.target), ", ".join(filter(None, (reason, source_text(n)))))
         else:
             add_call(text, n, reason_outside)
     if outside:

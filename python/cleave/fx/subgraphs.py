@@ -11,12 +11,13 @@ from cleave.fx.calls import GRAPH, graph_name, is_call, is_subgraph, name_of, st
 from cleave.fx.graph_text import GraphText
 from cleave.fx.no_text import NoText
 from cleave.fx.sizes import expression_of, is_size
+from cleave.fx.source import source_comment
 from cleave.fx.types import type_text
 
 
 def add_call(text, node, reason_outside, tag=""):
     """The statement of a call, and the graphs that it refers to. Raises NoText where a call in them isn't covered."""
-    text.add_statement(statement_text(node, tag))
+    text.add_statement(_with_source(node, statement_text(node, tag)))
     add_subgraphs(text, node, reason_outside)
 
 
@@ -46,7 +47,7 @@ def _add_subgraph(text, attribute, operands, reason_outside):
             if reason is not None:
                 raise NoText(f"{n.target} in {name}: {reason}")
             add_subgraphs(text, n, reason_outside)
-            inner.add_statement(statement_text(n))
+            inner.add_statement(_with_source(n, statement_text(n)))
     output = next(n for n in nodes if n.op == "output").args[0]
     for k, n in enumerate(output if isinstance(output, (list, tuple)) else [output]):
         if not isinstance(n, torch.fx.Node) or not isinstance(n.meta.get("val"), torch.Tensor):
@@ -57,6 +58,11 @@ def _add_subgraph(text, attribute, operands, reason_outside):
         else:
             inner.add_result(name_of(n))
     text.add_subgraph(name, inner)
+
+
+def _with_source(node, statement):
+    first, newline, conversions = statement.partition("\n")
+    return first + source_comment(node) + newline + conversions
 
 
 def _add_placeholder(text, node, operand):
