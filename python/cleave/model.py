@@ -28,11 +28,12 @@ class Model:
     from the tensors; each new size is compiled once. Several threads may call one model: they take turns.
     """
 
-    def __init__(self, graph: _core.Graph, weights: dict[str, Any], options: str = "", seed: int = 0):
+    def __init__(self, graph: _core.Graph, weights: dict[str, Any], options: str = "", seed: int = 0,
+                 own_gradients: tuple = ()):
         self.graph = graph
         self.weights = weights  # {name: Tensor}, read by every call
         self.inputs = [v for v in graph.inputs if v.role not in ("symint", "rng_state") and v.name not in weights]
-        self._options, self._seed = options, seed
+        self._options, self._seed, self._own_gradients = options, seed, own_gradients
         self._program = _core.Program(graph, options)
         self._state = {v.name: _core.Tensor(_seeded(seed)) for v in graph.inputs if v.role == "rng_state"}
         self._order = [v.name for v in graph.inputs if v.role != "symint"]
@@ -78,6 +79,9 @@ class Model:
         floating result is an input more; that of a lone result without dims is 1 where it isn't given.
         Raises UserError for names that aren't there or not floating, Unsupported for operators without a gradient.
         """
+        if self._own_gradients:
+            raise _core.Unsupported(f"grad: {', '.join(self._own_gradients)}: gradients that aren't the forward's derivative; "
+                                    "torch.compile has them")
         if not names and not any(v.wants_grad for v in self.graph.inputs):
             names = tuple(v.name for v in self.inputs if v.dtype in ("f64", "f32", "bf16", "f16"))
         return Model(_core.joint_graph(self.graph, list(names)), self.weights, self._options, self._seed)
@@ -89,7 +93,7 @@ class Model:
         """
         text = options_text(options)
         _core.check_options(text)
-        return Model(self.graph, self.weights, text, self._seed)
+        return Model(self.graph, self.weights, text, self._seed, self._own_gradients)
 
     def partition(self, mode: str = "exact", budget: str = "") -> Partition:
         """What the forward keeps for the backward, of this program's gradient or of a program that grad() gave.

@@ -16,12 +16,12 @@ from typing import Any, Callable
 import torch
 
 from cleave import _core
-from cleave.fx.export import exported_program
+from cleave.fx.own_gradients import hooks_of
 from cleave.fx.source import name_lines_of
 from cleave.optimizer_state import give_back, taken_over
 from cleave.optimizers import groups_of
 from cleave.options import options_text
-from cleave.step_programs import Inputs, Programs
+from cleave.step_programs import Inputs, Programs, exported_loss
 
 
 def _follow(step, optimizer):
@@ -61,7 +61,10 @@ class Step:
                  loss: Callable | None = None, **options: Any):
         module = _Loss(model, loss or (lambda model, *inputs: model(*inputs)))
         first = Inputs(inputs)
-        exported = exported_program(module, first.tree(), within="model.")
+        hooked = hooks_of(model.named_parameters())
+        if hooked:
+            raise _core.Unsupported(f"Step: hooks of the parameters {', '.join(hooked)}: torch.compile calls them")
+        exported = exported_loss(module, first)
         own = {**dict(model.named_parameters(remove_duplicate=False)), **dict(model.named_buffers(remove_duplicate=False))}
         state = {name: own.get(name, t) for name, t in exported.weights.items()}
         self._names = {id(t): name for name, t in state.items()}

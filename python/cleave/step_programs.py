@@ -46,6 +46,15 @@ class Inputs:
         return ", ".join(f"{DTYPES.get(x.dtype, x.dtype)}[{','.join(map(str, x.shape))}]" for x in self.tensors)
 
 
+def exported_loss(loss, inputs, **how):
+    """Raises Unsupported where a step would have another gradient than PyTorch."""
+    exported = exported_program(loss, inputs.tree(), within="model.", **how)
+    if exported.own_gradients:
+        raise _core.Unsupported(f"Step: {', '.join(exported.own_gradients)}: gradients that aren't the forward's derivative; "
+                                "torch.compile has them")
+    return exported
+
+
 class Programs:
     """loss: a module of *inputs. own: the names of its parameters and buffers."""
 
@@ -80,7 +89,7 @@ class Programs:
             self._tried.add((dims, inputs.numbers))
             if self._export_open(inputs, dims):
                 return self._made(inputs)
-        exported = exported_program(self._loss, inputs.tree(), within="model.")
+        exported = exported_loss(self._loss, inputs)
         return self._core.add(exported.graph, self._consts(exported), {})
 
     def _varying(self, inputs):
@@ -93,8 +102,7 @@ class Programs:
         of_tensors = iter(dims)
         leaves = [{d: Dim.AUTO for d in next(of_tensors)} if isinstance(x, torch.Tensor) else None for x in inputs.leaves]
         try:
-            exported = exported_program(self._loss, inputs.tree(), within="model.",
-                                        dynamic_shapes={"inputs": inputs.tree(leaves)})
+            exported = exported_loss(self._loss, inputs, dynamic_shapes={"inputs": inputs.tree(leaves)})
             sizes = _sizes_of(exported, inputs)
         except Exception:  # the model, or a call of it, needs its sizes: what is wrong beside that says the other export
             return False

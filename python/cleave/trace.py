@@ -23,6 +23,7 @@ def trace(function: Callable, *, dynamic_shapes: Any = None, seed: int = 0, **op
     seed: of the program's random numbers. options: of CompileOptions by name (doc/options.md): threads=2, ...
     The Model's inputs have the names of the function's arguments. The parameters and buffers of a module are the Model's
     weights, in the same memory; what a function reads beside its arguments is constant.
+    An autograd function's own backward, and hooks, aren't in the program: grad() refuses them.
     Raises Unsupported for operators that cleave doesn't have, with their names.
     """
 
@@ -36,7 +37,7 @@ def trace(function: Callable, *, dynamic_shapes: Any = None, seed: int = 0, **op
         args, named = torch.utils._pytree.tree_map(to_torch, (args, named))
         exported = exported_program(as_module(function), args, named, dynamic_shapes=dynamic_shapes)
         weights = {name: t.detach() for name, t in exported.weights.items()}
-        return Model(exported.graph, weights, options_text(options), seed)
+        return Model(exported.graph, weights, options_text(options), seed, exported.own_gradients)
 
     return traced
 

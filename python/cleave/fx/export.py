@@ -1,5 +1,6 @@
 """A PyTorch module or function as a forward graph: torch.export's program, in Core ATen, as text."""
 import inspect
+import warnings
 from typing import NamedTuple
 
 import torch
@@ -12,6 +13,7 @@ from cleave.fx.decompositions import decompositions_of_export
 from cleave.fx.graph_text import GraphText
 from cleave.fx.guards import Guards, guards_of
 from cleave.fx.no_grad import stop_gradients
+from cleave.fx.own_gradients import own_gradients
 from cleave.fx.random import draw_state, draw_with_state
 from cleave.fx.source import name_lines_of, source_text
 from cleave.fx.subgraphs import add_call
@@ -46,6 +48,8 @@ def as_module(function):
 def export(model, args, path=None, *, grads=True, dynamic_shapes=None):
     """See cleave.export. dynamic_shapes: as of torch.export.export; such sizes become symints."""
     exported = exported_program(as_module(model), args, grads=grads, dynamic_shapes=dynamic_shapes)
+    if exported.own_gradients:
+        warnings.warn(f"cleave.export: the program's gradient isn't that of {', '.join(exported.own_gradients)}", stacklevel=3)
     if path is not None:
         Model(exported.graph, {name: t.detach() for name, t in exported.weights.items()}).save(path)
     return exported.graph
@@ -55,15 +59,17 @@ class Exported(NamedTuple):
     graph: _core.Graph
     weights: dict  # {name: tensor} of its params, buffers and consts
     guards: Guards  # for which sizes it holds
+    own_gradients: tuple  # what says its gradient itself, and has another one in the program
 
 
 def exported_program(module, args, named=None, *, grads=True, dynamic_shapes=None, within=""):
     """`within` is taken off the beginnings of the weights' names."""
-    exported = torch.export.export(module, tuple(args), named or {}, dynamic_shapes=dynamic_shapes)
+    with own_gradients() as found:
+        exported = torch.export.export(module, tuple(args), named or {}, dynamic_shapes=dynamic_shapes)
     stop_gradients(exported)
     program = exported.run_decompositions(decompositions_of_export())
     text, weights = _graph_text(program, (tuple(args), named or {}), grads, within)
-    return Exported(_core.Graph(text), weights, guards_of(program.graph.nodes))
+    return Exported(_core.Graph(text), weights, guards_of(program.graph.nodes), tuple(found))
 
 
 def _graph_text(program, args, grads, within):
