@@ -20,8 +20,8 @@ from cleave.model import Model
 from cleave.trace import trace
 from cleave.views import Kernels, Partition
 
-__all__ = ["Bug", "Coverage", "Error", "Graph", "Kernels", "Model", "Partition", "Program", "Step", "Tensor", "Unsupported", "UserError",
-           "__version__", "coverage", "export", "load", "partition", "trace"]
+__all__ = ["Bug", "Coverage", "Error", "Graph", "Kernels", "Model", "Partition", "Program", "Step", "Tensor", "Unsupported",
+           "UserError", "__version__", "coverage", "export", "load", "partition", "trace"]
 
 
 def export(model: Any, args: tuple, path: Any = None, *, grads: bool = True, dynamic_shapes: Any = None) -> Graph:

@@ -5,6 +5,7 @@ its graph is planned for it and nothing is exported. Where the model's own code 
 """
 from __future__ import annotations
 
+import contextlib
 from collections import OrderedDict
 
 import torch
@@ -46,8 +47,32 @@ class Inputs:
         return ", ".join(f"{DTYPES.get(x.dtype, x.dtype)}[{','.join(map(str, x.shape))}]" for x in self.tensors)
 
 
+class Modes:
+    """In which modes a model's modules are: all programs are exported in those that the first one was."""
+
+    def __init__(self, module):
+        self._was_training = [(m, m.training) for m in module.modules()]
+
+    @contextlib.contextmanager
+    def restored(self):
+        now = [(m, m.training) for m, _ in self._was_training]
+        try:
+            _set_training(self._was_training)
+            yield
+        finally:
+            _set_training(now)
+
+
+def _set_training(modes):
+    for m, is_training in modes:
+        m.training = is_training
+
+
 def exported_loss(loss, inputs, **how):
-    """Raises Unsupported where a step would have another gradient than PyTorch."""
+    """Raises Unsupported where a step would have another gradient than PyTorch, UserError within a region of autocast."""
+    if torch.is_autocast_enabled("cpu"):
+        raise _core.UserError("Step: it is made within a region of torch.autocast: put the region into the loss, or give "
+                              'autocast="bf16"')
     exported = exported_program(loss, inputs.tree(), within="model.", **how)
     if exported.own_gradients:
         raise _core.Unsupported(f"Step: {', '.join(exported.own_gradients)}: gradients that aren't the forward's derivative; "
@@ -62,6 +87,7 @@ class Programs:
         self._loss, self._core, self._own, self._kept = loss, core, own, kept
         self._first, self._first_text = first.kinds, str(first)
         self._shapes = [tuple(t.shape) for t in first.tensors]
+        self._modes = Modes(loss)
         self._numbers = OrderedDict({first.key: 0})
         self._open, self._tried = [], set()  # graphs whose sizes vary, with their numbers; what was tried
 
@@ -73,7 +99,8 @@ class Programs:
             return number
         if inputs.kinds != self._first:
             raise _core.UserError(f"Step: got the inputs {inputs}, expected the dtypes and numbers of dims of {self._first_text}")
-        number = self._made(inputs)
+        with self._modes.restored():
+            number = self._made(inputs)
         self._numbers[inputs.key] = number
         while len(self._numbers) > self._kept:
             self._core.drop(self._numbers.popitem(last=False)[1])

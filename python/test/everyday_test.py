@@ -66,6 +66,22 @@ def test_regions_without_gradients():
         torch.testing.assert_close(torch.compile(f, backend="cleave")(x, w), f(x, w))
 
 
+@pytest.mark.usefixtures("no_outside")
+def test_autocast_to_f16_with_a_scaler():
+    model, x = net(), torch.randn(5, 4)
+    f, scaler, optimizer = torch.compile(model, backend="cleave"), torch.amp.GradScaler("cpu", init_scale=1024.0), sgd(model)
+    losses = []
+    for _ in range(5):
+        optimizer.zero_grad()
+        with torch.autocast("cpu", torch.float16):
+            loss = f(x).float().square().mean()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        losses.append(loss.item())
+    assert losses == sorted(losses, reverse=True) and scaler.get_scale() == 1024.0
+
+
 def beside_eager(loss, steps=4):
     """Trains a net by a Step and by PyTorch's loop."""
     model, x = net(), torch.randn(5, 4)
@@ -214,6 +230,24 @@ def test_threads_share_a_traced_program():
             torch.testing.assert_close(f(x), want)
 
     in_threads(4, run)
+
+
+def test_a_thread_asks_while_another_compiles():
+    """Both finish, though the one that compiles logs, for which it takes the interpreter's lock."""
+    rows = torch.export.Dim("rows", min=2, max=99)
+    f = cleave.trace(net(), dynamic_shapes=[{0: rows}])(torch.randn(4, 4))
+    f(torch.randn(4, 4))
+    done = threading.Event()
+
+    def run(k):
+        if k == 0:
+            for n in range(5, 20):
+                f(torch.randn(n, 4))
+            done.set()
+        while not done.is_set():
+            assert f.report()["kernels"] > 0 and f.kernels() and f._program.compiled_sizes >= 1
+
+    in_threads(2, run)
 
 
 def test_threads_share_a_step():

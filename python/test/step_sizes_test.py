@@ -141,6 +141,15 @@ def test_a_loader_with_workers():
     assert len(got) == 6 and got == pytest.approx(want, rel=1e-6)
 
 
+def test_another_size_is_trained_in_the_first_ones_mode():
+    model = torch.nn.Sequential(fit(), torch.nn.BatchNorm1d(3))
+    step = cleave.Step(model, adam(model), batches(5)[0], loss=cross_entropy)
+    model.eval()  # to evaluate; the last batch of the next epoch is smaller
+    before = model[1].running_mean.clone()
+    step(*batches(3)[0])
+    assert not model.training and not model[1].training and not torch.equal(model[1].running_mean, before)
+
+
 def test_what_is_refused():
     model, ((x, y),) = fit(), batches(5)
     step = cleave.Step(model, adam(model), (x, y), loss=cross_entropy)
@@ -150,3 +159,5 @@ def test_what_is_refused():
     with pytest.raises(Exception, match="(?i)batch.size|size|dim"):
         step(x, y[:3])
     assert step(x, y) > 0
+    with torch.autocast("cpu", torch.bfloat16), pytest.raises(cleave.UserError, match="within a region of torch.autocast"):
+        cleave.Step(model, adam(model), (x, y), loss=cross_entropy)
