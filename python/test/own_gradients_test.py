@@ -53,8 +53,15 @@ def test_traced_functions_run_and_refuse_a_gradient(f, text):
         cleave.export(f, (x,))
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message="cleave")
-        torch.autograd.Function.apply, x.register_hook(lambda g: g)  # nothing is noted behind an export
         cleave.export(lambda x: x.sin(), (torch.ones(2),))
+
+
+def test_nothing_is_noted_behind_an_export():
+    before = torch.autograd.Function.__dict__["apply"], torch.Tensor.register_hook
+    cleave.trace(torch.sin)(torch.ones(2))
+    with pytest.raises(ZeroDivisionError):
+        cleave.trace(lambda x: x / 0 if 1 / 0 else x)(torch.ones(2))
+    assert (torch.autograd.Function.__dict__["apply"], torch.Tensor.register_hook) == before
 
 
 def test_steps_refuse_them():

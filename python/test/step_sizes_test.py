@@ -66,6 +66,8 @@ def test_batches_of_several_sizes(exports):
 def test_a_batch_of_one(exports):
     beside_eager(fit(), cross_entropy, batches(5, 1, 5, 1))
     assert exports == [None, None]
+    beside_eager(fit(), cross_entropy, batches(5, 3, 1, 4))  # 1 is outside of what holds for 3 and 4
+    assert exports[2] is None and exports[3] is not None and exports[4:] == [None]
 
 
 def test_a_model_that_decides_by_a_size(exports):

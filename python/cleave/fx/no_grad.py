@@ -39,9 +39,7 @@ def _inline(module, node, buffers):
     with module.graph.inserting_before(node):
         for p, given in zip(inputs, operands):
             copies[p] = _detached(module.graph, given) if stops and _is_floating(given) else given
-        results = module.graph.graph_copy(inner, copies)
-    detached = {copies[p]: given for p, given in zip(inputs, operands) if isinstance(given, torch.fx.Node)}
-    results = [detached.get(r, r) for r in (results if isinstance(results, (list, tuple)) else [results])]
+        results = module.graph.graph_copy(inner, copies)  # a tuple of what the region made
     for user in list(node.users):
         assert user.target is operator.getitem
         user.replace_all_uses_with(results[user.args[1]])
