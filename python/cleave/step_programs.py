@@ -1,7 +1,7 @@
 """The programs of a Step by the sizes of its inputs, over one state: each is made at the first step with its sizes.
 
-The first other size is exported anew with the sizes that differ left open, as symints; where that program holds for a size,
-its graph is planned for it and nothing is exported. Where the model's own code decides by a size, that is exported alone.
+The first other size is exported anew with the dims that differ left open, as symints; where that program holds for a size,
+its graph is planned for it and nothing is exported. Where another dim differs, all that did so far are left open. Where the model's own code decides by a size, that is exported alone.
 """
 from __future__ import annotations
 
@@ -87,6 +87,7 @@ class Programs:
         self._loss, self._core, self._own, self._kept = loss, core, own, kept
         self._first, self._first_text = first.kinds, str(first)
         self._shapes = [tuple(t.shape) for t in first.tensors]
+        self._differed = [set() for _ in first.tensors]  # dims
         self._modes = Modes(loss)
         self._numbers = OrderedDict({first.key: 0})
         self._open, self._tried = [], set()  # graphs whose sizes vary, with their numbers; what was tried
@@ -112,18 +113,20 @@ class Programs:
             if sizes is not None and exported.guards.hold(sizes):
                 return self._core.add(exported.graph, self._consts(exported), sizes)
         dims = self._varying(inputs)
-        if dims is not None and (dims, inputs.numbers) not in self._tried:
-            self._tried.add((dims, inputs.numbers))
+        others = tuple(n for t, ds in zip(inputs.tensors, dims or ()) for d, n in enumerate(t.shape) if d not in ds)
+        if dims is not None and (dims, others, inputs.numbers) not in self._tried:
+            self._tried.add((dims, others, inputs.numbers))
             if self._export_open(inputs, dims):
                 return self._made(inputs)
         exported = exported_loss(self._loss, inputs)
         return self._core.add(exported.graph, self._consts(exported), {})
 
     def _varying(self, inputs):
-        """By tensor, the dims that differ from the first inputs'; None where a program can't leave them open."""
-        dims = tuple(tuple(d for d, (a, b) in enumerate(zip(t.shape, s)) if a != b) for t, s in zip(inputs.tensors, self._shapes))
-        small = any(t.shape[d] < 2 for t, ds in zip(inputs.tensors, dims) for d in ds)
-        return dims if any(dims) and not small else None
+        """By tensor, the dims that differed from the first inputs' so far and can be left open; None where there are none."""
+        for seen, t, first in zip(self._differed, inputs.tensors, self._shapes):
+            seen.update(d for d, (a, b) in enumerate(zip(t.shape, first)) if a != b)
+        dims = tuple(tuple(d for d in sorted(seen) if t.shape[d] > 1) for seen, t in zip(self._differed, inputs.tensors))
+        return dims if any(dims) else None
 
     def _export_open(self, inputs, dims):
         of_tensors = iter(dims)

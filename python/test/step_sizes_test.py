@@ -81,7 +81,7 @@ def test_a_model_that_decides_by_a_size(exports):
     assert len(exports) <= 4  # even sizes are one program, odd ones are exported alone
 
 
-def test_lengths_and_batches_vary():
+def test_lengths_and_batches_vary(exports):
     class Text(torch.nn.Module):
         def __init__(self):
             super().__init__()
@@ -91,9 +91,10 @@ def test_lengths_and_batches_vary():
             return self.head(torch.cumsum(torch.tanh(self.rnn(self.embed(i))), 1))
 
     torch.manual_seed(0)
-    inputs = [(torch.randint(0, 11, shape),) for shape in ((4, 6), (4, 9), (3, 9), (4, 6), (3, 5))]
+    inputs = [(torch.randint(0, 11, shape),) for shape in ((4, 6), (4, 9), (3, 6), (4, 6), (3, 5), (7, 8))]
     loss = lambda m, i: F.cross_entropy(m(i)[:, :-1].flatten(0, 1), i[:, 1:].flatten())
     beside_eager(Text(), loss, inputs)
+    assert len(exports) == 3  # the first, one with other lengths, one with all sizes
 
 
 def test_few_programs_are_kept(exports):
