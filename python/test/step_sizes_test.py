@@ -132,6 +132,17 @@ def test_trees_numbers_and_arrays():
     assert isinstance(arrays["x"], np.ndarray)
 
 
+def test_a_tensor_that_is_given_twice_and_parameters_that_are_tied():
+    from trace_test import Tied
+
+    torch.manual_seed(0)
+    tokens = [torch.randint(0, 7, (n,)) for n in (5, 5, 3)]
+    others = [torch.randint(0, 7, (n,)) for n in (5, 5, 3)]
+    inputs = [({"ids": t, "labels": t if k == 0 else o},) for k, (t, o) in enumerate(zip(tokens, others))]
+    step = beside_eager(Tied(), lambda m, b: F.cross_entropy(m(b["ids"]), b["labels"]), inputs)
+    assert "head.weight" not in step.graph
+
+
 def test_a_loader_with_workers():
     torch.manual_seed(0)
     data = torch.utils.data.TensorDataset(torch.randn(22, 4), torch.arange(22) % 3)

@@ -139,6 +139,33 @@ def test_arguments_of_other_kinds():
     assert cleave.trace(partial)(torch.ones(3, 4))(torch.zeros(3, 4)) == 0
 
 
+def test_a_tensor_that_is_given_twice_is_two_inputs():
+    x = torch.randn(3)
+    f = cleave.trace(lambda a, b, *, c: a * 2 + b * 3 + c * 5)(x, x, c=x)
+    a, b, c = torch.randn(3), torch.randn(3), torch.randn(3)
+    torch.testing.assert_close(f(a, b, c), a * 2 + b * 3 + c * 5)
+
+
+class Tied(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.head = torch.nn.Embedding(7, 4), torch.nn.Linear(4, 7, bias=False)
+        self.head.weight = self.embed.weight
+
+    def forward(self, i):
+        return self.head(self.embed(i).tanh())
+
+
+def test_tied_parameters_are_the_first_of_them(tmp_path):
+    model, i = Tied(), torch.tensor([1, 3, 3])
+    f = cleave.trace(model)(i)
+    assert list(f.weights) == ["embed.weight"]
+    f.save(tmp_path / "f.clv")
+    torch.testing.assert_close(cleave.load(tmp_path / "f.clv")(i), model(i).detach())
+    model(i).sum().backward()
+    torch.testing.assert_close(f.grad()(i, torch.ones(3, 7))[1], model.embed.weight.grad)
+
+
 def test_what_is_refused():
     with pytest.raises(cleave.Unsupported, match="special_zeta"):
         cleave.trace(lambda x: torch.special.zeta(x, x))(torch.ones(2))

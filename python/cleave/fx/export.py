@@ -63,13 +63,41 @@ class Exported(NamedTuple):
 
 
 def exported_program(module, args, named=None, *, grads=True, dynamic_shapes=None, within=""):
-    """`within` is taken off the beginnings of the weights' names."""
+    """`within` is taken off the beginnings of the weights' names. A tensor that is given twice is two inputs."""
+    args, named = _each_once((tuple(args), named or {}))
     with own_gradients() as found:
-        exported = torch.export.export(module, tuple(args), named or {}, dynamic_shapes=dynamic_shapes)
+        exported = torch.export.export(module, args, named, dynamic_shapes=dynamic_shapes)
     stop_gradients(exported)
     program = exported.run_decompositions(decompositions_of_export())
-    text, weights = _graph_text(program, (tuple(args), named or {}), grads, within)
+    text, weights = _graph_text(program, (args, named), grads, within)
     return Exported(_core.Graph(text), weights, guards_of(program.graph.nodes), tuple(found))
+
+
+def _each_once(tree):
+    """torch.export would take a tensor that occurs twice for one input."""
+    seen = set()
+
+    def once(x):
+        if not isinstance(x, torch.Tensor) or id(x) not in seen:
+            seen.add(id(x))
+            return x
+        return x.detach().clone().requires_grad_(x.requires_grad)
+
+    return torch.utils._pytree.tree_map(once, tree)
+
+
+def _tie(nodes, specs, values):
+    """Parameters that are one tensor become the first of them; returns the others."""
+    first, tied = {}, set()
+    for spec, n in zip(specs, (n for n in nodes if n.op == "placeholder")):
+        if spec.kind is not InputKind.PARAMETER:
+            continue
+        t = values[spec.target]
+        same = first.setdefault((t.data_ptr(), t.dtype, t.shape, t.stride()), n) if t.numel() > 0 else n
+        if same is not n:
+            n.replace_all_uses_with(same)
+            tied.add(n)
+    return tied
 
 
 def _graph_text(program, args, grads, within):
@@ -85,10 +113,11 @@ def _graph_text(program, args, grads, within):
     for n in nodes:
         if n.op == "call_function" and n.name in states:  # a parameter `add`
             n._rename(f"{n.name}_value")
+    tied = _tie(nodes, program.graph_signature.input_specs, values)
     given = iter(torch.utils._pytree.tree_leaves(args))
     for spec, n in zip(program.graph_signature.input_specs, (n for n in nodes if n.op == "placeholder")):
         user_input = next(given) if spec.kind is InputKind.USER_INPUT else None
-        if not isinstance(n.meta.get("val"), torch.Tensor):
+        if not isinstance(n.meta.get("val"), torch.Tensor) or n in tied:
             continue  # a number: a part of the graph
         role = ROLES.get(spec.kind)
         if role is None:
