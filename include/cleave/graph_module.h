@@ -38,6 +38,11 @@ class CLEAVE_API GraphModule : public nn::Module {
   // missing or of another type; its type has symints; the graph returns gradients.
   GraphModule(const TracedGraph& graph, const NamedTensors& weights);
 
+  // Another graph over the same parameters and buffers: the same model exported for other sizes.
+  // `consts` has its const inputs, and may have more. Errors (user): the graph has a param or buffer
+  // that this one lacks, or of another type; those of the constructors.
+  GraphModule with_graph(const TracedGraph& graph, const NamedTensors& consts = {}) const;
+
   // One Tensor for each of inputs(), in order. Returns the graph's results; its updates are
   // assigned (cleave/function.h): those of buffers after the run, once a run however often the
   // module is called, those of inputs where InputSpec::is_updated allows it. Random numbers are the
@@ -58,6 +63,7 @@ class CLEAVE_API GraphModule : public nn::Module {
 
  private:
   void add_state(const NamedTensors& weights, const std::map<std::string, std::string>& ties);
+  void share_state(const std::map<std::string, Variable>& known, const NamedTensors& consts);
   Tensors recorded(const Tensors& inputs, Location at) const;
 
   TracedGraph graph_;

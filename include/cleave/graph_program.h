@@ -17,11 +17,19 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cleave/traced_graph.h"
 #include "cleave/train.h"
 
 namespace cleave {
+
+// A step of a program: a generated kernel, or a call of the runtime; what one execution of it moves.
+struct ProgramKernel {
+  std::string name;  // of the first value that it computes
+  std::string kind;  // as StepTime::kind
+  int64_t read_bytes = 0, written_bytes = 0;
+};
 
 // A handle: copies are the same program.
 class CLEAVE_API GraphProgram {
@@ -46,6 +54,8 @@ class CLEAVE_API GraphProgram {
   void prepare(std::span<const InputRef> inputs, const Sizes& sizes = {});
   // Of the program that ran or was prepared last. Error (user): there was none yet.
   Report report() const;
+  // Of the same program, in its order: those that move anything.
+  std::vector<ProgramKernel> kernels() const;
   // For how many sizes it has been made, and for how many of them a compiler ran, the first two
   // aside: programs from the second size on share the functions of their kernels (dyn() in
   // cleave/input_spec.h).

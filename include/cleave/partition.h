@@ -1,5 +1,6 @@
-// A joint graph cut in two.
+// The joint graph of a forward one, and a joint graph cut in two.
 //
+//   TracedGraph joint = joint_graph(forward, {"w"});
 //   PartitionedGraph p = partition(joint, Partitioner::exact(64 << 20));
 //   for (const KeptValue& v : p.saved) std::cout << v.name << ' ' << v.bytes << ' ' << v.why;
 //
@@ -12,6 +13,13 @@
 #include "cleave/partitioner.h"
 
 namespace cleave {
+
+// The forward with its backward behind it: a tangent for each floating result is an input, in order,
+// and a gradient a result for each input in `wants_grad`, by default those that bear `grad`. Errors
+// (user): it is a joint graph already, nothing wants a gradient, an input that isn't there or not
+// floating; (unsupported): an operator between them has no gradient.
+CLEAVE_API TracedGraph joint_graph(const TracedGraph& forward,
+                                   const std::vector<std::string>& wants_grad = {});
 
 struct KeptValue {
   std::string name;       // of the joint graph's value

@@ -27,6 +27,7 @@ struct GraphValue {
   // result, update or grad. Of a call: empty.
   std::string role = {};
   std::string target = {};  // of an update or a grad: the input that it belongs to
+  bool wants_grad = false;  // of an input: it bears `grad`
 };
 
 struct GraphCall {

@@ -3,10 +3,11 @@
     model = torch.compile(model, backend="cleave")       # PyTorch's models, in training and inference
     f = cleave.load("model.pt2")                         # or .onnx, or .clv
     y = f(x)                                             # NumPy, PyTorch, anything with __dlpack__
+    f = cleave.trace(function)(x, w)                     # a function of PyTorch as a program: f.grad(), f.save(), ...
     cleave.export(model, (x,), "model.clv")              # a PyTorch module as a graph
     step = cleave.Step(model, optimizer, (x, y))         # a whole training step as one program
 
-PyTorch is needed by torch.compile, export and Step alone.
+PyTorch is needed by torch.compile, trace, export and Step alone.
 """
 from __future__ import annotations
 
@@ -14,10 +15,13 @@ from typing import Any
 
 from cleave._core import Bug, Error, Graph, Program, Tensor, Unsupported, UserError, __version__, partition
 from cleave.coverage import Coverage, coverage
-from cleave.load import Model, load
+from cleave.load import load
+from cleave.model import Model
+from cleave.trace import trace
+from cleave.views import Kernels, Partition
 
-__all__ = ["Bug", "Coverage", "Error", "Graph", "Model", "Program", "Step", "Tensor", "Unsupported", "UserError",
-           "__version__", "coverage", "export", "load", "partition"]
+__all__ = ["Bug", "Coverage", "Error", "Graph", "Kernels", "Model", "Partition", "Program", "Step", "Tensor", "Unsupported",
+           "UserError", "__version__", "coverage", "export", "load", "partition", "trace"]
 
 
 def export(model: Any, args: tuple, path: Any = None, *, grads: bool = True, dynamic_shapes: Any = None) -> Graph:

@@ -14,8 +14,6 @@ def groups_of(optimizer, names):
     kind = KINDS.get(type(optimizer))
     if kind is None:
         raise _core.Unsupported(f"Step: the optimizer {type(optimizer).__name__}, expected one of {', '.join(KINDS.values())}")
-    if any(float(s.get("step", 1)) > 0 for s in optimizer.state.values()):
-        raise _core.UserError("Step: the optimizer has made steps already; its state isn't taken over, so make a new one")
     groups, numbers = [], []
     for k, group in enumerate(optimizer.param_groups):
         mine = [names[id(p)] for p in group["params"] if id(p) in names and p.requires_grad]

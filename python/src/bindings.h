@@ -2,6 +2,7 @@
 #pragma once
 #include <nanobind/nanobind.h>
 
+#include "cleave/compile_log.h"
 #include "cleave/device_tensor.h"
 #include "cleave/report.h"
 
@@ -26,6 +27,9 @@ DeviceTensor tensor_of(nb::handle object, Kept kept);
 
 // compile_ms, kernels, planned_peak_bytes, ...
 nb::dict report_dict(const Report& report);
+
+// Into Python's logger "cleave": INFO and WARNING. What its handlers raise is printed and dropped.
+CompileLog python_log();
 
 // A Tensor of Python.
 nb::object to_python(HostTensor&& tensor);

@@ -26,6 +26,7 @@ void bind_graph(nb::module_& m) {
               "param, buffer, const, input, tangent, saved, rng_state or symint; of a result: "
               "result, update or grad.")
       .def_ro("target", &GraphValue::target, "Of an update or a grad: the input.")
+      .def_ro("wants_grad", &GraphValue::wants_grad, "Of an input: it bears `grad`.")
       .def_prop_ro("dtype", [](const GraphValue& v) { return std::string(name_of(v.dtype)); });
   nb::class_<TracedGraph>(m, "Graph", "A program as a value (doc/ir.md).")
       .def(

@@ -1,5 +1,6 @@
 // partition(): what the forward of a joint graph keeps for the backward.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "bindings.h"
 #include "cleave/options.h"
@@ -47,6 +48,11 @@ nb::object cut(const TracedGraph& joint, const std::string& mode, const std::str
 }  // namespace
 
 void bind_partition(nb::module_& m) {
+  m.def("joint_graph", &joint_graph, nb::arg("forward"),
+        nb::arg("wants_grad") = std::vector<std::string>(),
+        "The forward with its backward behind it: a tangent for each floating result, a gradient "
+        "for each input named, by default for those that bear `grad`.",
+        nb::call_guard<nb::gil_scoped_release>());
   m.def("partition", &cut, nb::arg("joint"), nb::arg("mode") = "exact", nb::arg("budget") = "",
         "Cuts a joint graph in two: mode exact with a budget such as '64MiB' or '60%', pytorch "
         "with a fraction, or default. Returns forward, backward, saved (name, bytes, is_input, "

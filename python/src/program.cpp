@@ -14,6 +14,7 @@ CompileOptions options_of(const std::string& text) {
   static const std::shared_ptr<Cache> kept = Cache::memory();
   CompileOptions out = CompileOptions::parse(text);
   if (out.cache_dir.empty()) out.cache = kept;
+  out.log = python_log();
   return out;
 }
 
@@ -42,6 +43,22 @@ void prepare(GraphProgram& program, nb::sequence inputs, const GraphProgram::Siz
   program.prepare(std::vector<InputRef>(tensors.begin(), tensors.end()), sizes);
 }
 
+// Of a program that another thread may be compiling: this one must not hold the GIL meanwhile,
+// which the log asks for.
+template <class T>
+T asked(const GraphProgram& program, T (GraphProgram::*what)() const) {
+  const nb::gil_scoped_release unlocked;
+  return (program.*what)();
+}
+
+nb::list kernels(const GraphProgram& program) {
+  const std::vector<ProgramKernel> all = asked(program, &GraphProgram::kernels);
+  nb::list out;
+  for (const ProgramKernel& k : all)
+    out.append(nb::make_tuple(k.name, k.kind, k.read_bytes, k.written_bytes));
+  return out;
+}
+
 }  // namespace
 
 void bind_program(nb::module_& m) {
@@ -60,13 +77,19 @@ void bind_program(nb::module_& m) {
            "and Python at the same time.")
       .def("prepare", &prepare, nb::arg("inputs"), nb::arg("sizes") = GraphProgram::Sizes(),
            "Compiles for inputs of these sizes; runs nothing.")
-      .def_prop_ro("compiled_sizes", &GraphProgram::compiled_sizes)
-      .def_prop_ro("recompiled_sizes", &GraphProgram::recompiled_sizes,
-                   "Sizes that a compiler ran for, the first two aside.")
+      .def_prop_ro("compiled_sizes",
+                   [](const GraphProgram& p) { return asked(p, &GraphProgram::compiled_sizes); })
+      .def_prop_ro(
+          "recompiled_sizes",
+          [](const GraphProgram& p) { return asked(p, &GraphProgram::recompiled_sizes); },
+          "Sizes that a compiler ran for, the first two aside.")
       .def_prop_ro("graph", &GraphProgram::graph)
       .def(
-          "report", [](const GraphProgram& p) { return report_dict(p.report()); },
-          "Of what ran last: compile_ms, kernels, planned_peak_bytes, ...");
+          "report",
+          [](const GraphProgram& p) { return report_dict(asked(p, &GraphProgram::report)); },
+          "Of what ran last: compile_ms, kernels, planned_peak_bytes, ...")
+      .def("kernels", &kernels,
+           "(name, kind, bytes read, bytes written) of each step of what ran last, in order.");
   m.def(
       "check_options", [](const std::string& text) { CompileOptions::parse(text); },
       nb::arg("text"), "Raises UserError for a text that is none of CompileOptions.");

@@ -1,4 +1,4 @@
-// Step: a whole training step of a graph, over the memory of the caller's parameters.
+// Step: whole training steps of a model's graphs, over the memory of the caller's parameters.
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -85,33 +85,44 @@ optim::Group group_of(const OptimizerGroup& g) {
   return {selects, held};
 }
 
+NamedTensors copies(const nb::dict& state) {
+  NamedTensors out;
+  for (auto [name, tensor] : state)
+    out[nb::cast<std::string>(name)] = tensor_of(tensor, Kept::by_caller).host();
+  return out;
+}
+
+// Programs of one model for several sizes, over the same state.
 class Step {
  public:
   Step(const TracedGraph& graph, const nb::dict& state, const std::vector<OptimizerGroup>& groups,
        const std::string& options)
-      : module_(graph, copies(state)) {
+      : options_(TrainOptions::parse(options)), module_(graph, copies(state)),
+        optimizer_(made(groups)) {
+    options_.compile.log = python_log();
     bind(state);
     std::set<std::string> trained;
-    std::vector<optim::Group> all;
-    for (const OptimizerGroup& g : groups) {
-      trained.insert(g.names.begin(), g.names.end());
-      all.push_back(group_of(g));
-    }
+    for (const OptimizerGroup& g : groups) trained.insert(g.names.begin(), g.names.end());
     for (auto& [name, v] : module_.named_parameters())
       if (!trained.contains(name)) v.set_requires_grad(false);
-    std::vector<InputSpec> specs = module_.inputs();
-    for (InputSpec& spec : specs) spec.copy_strides = true;
     const nb::gil_scoped_release unlocked;
-    step_ = train_step(
-        module_, [this](const Tensors& inputs) { return module_(inputs); },
-        optim::Groups(std::move(all)), specs, TrainOptions::parse(options));
+    add(module_, {});
   }
 
-  double run(nb::sequence inputs) {
+  size_t add(const TracedGraph& graph, const nb::dict& consts,
+             const std::map<std::string, int64_t>& sizes) {
+    const GraphModule module = module_.with_graph(graph, copies(consts));
+    const nb::gil_scoped_release unlocked;
+    return add(module, sizes);
+  }
+  void drop(size_t program) { programs_.erase(program); }
+
+  double run(size_t program, nb::sequence inputs) {
     std::vector<DeviceTensor> tensors;
     for (nb::handle t : inputs) tensors.push_back(tensor_of(t, Kept::by_caller));
     const nb::gil_scoped_release unlocked;
-    last_ = step_.run(std::vector<InputRef>(tensors.begin(), tensors.end()));
+    last_step_ = programs_.at(program);
+    last_ = last_step_.run(std::vector<InputRef>(tensors.begin(), tensors.end()));
     return last_.loss;
   }
 
@@ -119,26 +130,60 @@ class Step {
     nb::list out;
     size_t results = 0;
     for (const GraphValue& v : module_.graph().results()) results += v.role == "result" ? 1 : 0;
-    for (size_t k = 0; k + 1 < results; ++k) out.append(to_python(step_.output(k)));
+    for (size_t k = 0; k + 1 < results; ++k) out.append(to_python(last_step_.output(k)));
     return out;
   }
   double grad_norm() const { return last_.grad_norm; }
   bool skipped() const { return last_.skipped; }
-  int64_t steps() const { return step_.steps(); }
-  void set_learning_rate(size_t group, double lr) { step_.set_learning_rate(group, lr); }
-  const Report& report() const { return step_.report(); }
-  std::string graph_text() const { return step_.graph_text(); }
+  double loss_scale() const { return last_.loss_scale; }
+  int64_t steps() const { return last_step_.steps(); }
+  void set_learning_rate(size_t group, double lr) { last_step_.set_learning_rate(group, lr); }
+  const Report& report() const { return last_step_.report(); }
+  std::string graph_text() const { return last_step_.graph_text(); }
   void save(const std::string& path, const Metadata& metadata) const {
-    save_checkpoint(path, step_.store(), metadata);
+    save_checkpoint(path, last_step_.store(), metadata);
   }
-  Metadata load(const std::string& path) const { return load_checkpoint(path, step_.store()); }
+  Metadata load(const std::string& path) const { return load_checkpoint(path, last_step_.store()); }
+
+  // What the step has beside the module, by name: copies.
+  nb::dict state() const {
+    nb::dict out;
+    const Store store = last_step_.store();
+    for (const auto& [name, v] : store.entries())
+      if (name.starts_with(state_prefix)) out[name.c_str()] = to_python(HostTensor(v.value()));
+    return out;
+  }
+  // All or nothing is set.
+  void set_state(const nb::dict& tensors) {
+    const NamedTensors all = copies(tensors);
+    const Store store = last_step_.store();
+    for (const auto& [name, tensor] : all) {
+      const Variable v = store.at(name);
+      if (v.dtype() != tensor.dtype() || v.shape() != tensor.shape())
+        throw Error(ErrorKind::user, "Step: " + name + " is " + v.value().type_text() + ", got " +
+                                         tensor.type_text());
+    }
+    for (const auto& [name, tensor] : all) store.at(name).set(tensor);
+  }
 
  private:
-  static NamedTensors copies(const nb::dict& state) {
-    NamedTensors out;
-    for (auto [name, tensor] : state)
-      out[nb::cast<std::string>(name)] = tensor_of(tensor, Kept::by_caller).host();
-    return out;
+  static constexpr std::string_view state_prefix = "optimizer.";
+
+  static optim::Groups made(const std::vector<OptimizerGroup>& groups) {
+    std::vector<optim::Group> all;
+    for (const OptimizerGroup& g : groups) all.push_back(group_of(g));
+    return optim::Groups(std::move(all));
+  }
+  size_t add(const GraphModule& module, const std::map<std::string, int64_t>& sizes) {
+    std::vector<InputSpec> specs = module.inputs(sizes);
+    for (InputSpec& spec : specs) spec.copy_strides = true;
+    const Store store = programs_.empty() ? Store() : last_step_.store();
+    TrainStep step = train_step(
+        module_, [module](const Tensors& inputs) { return module(inputs); }, optimizer_, specs,
+        options_, store);
+    if (programs_.empty()) last_step_ = step;
+    programs_.emplace(next_, std::move(step));
+    return next_++;
   }
   // Parameters and buffers lie in the caller's tensors from now on.
   void bind(const nb::dict& state) {
@@ -149,8 +194,12 @@ class Step {
     }
   }
 
+  TrainOptions options_;
   GraphModule module_;
-  TrainStep step_;
+  optim::Groups optimizer_;
+  std::map<size_t, TrainStep> programs_;
+  size_t next_ = 0;
+  TrainStep last_step_;  // that ran last
   StepResult last_;
 };
 
@@ -168,10 +217,20 @@ void bind_step(nb::module_& m) {
            "graph: its first result is the loss. state: the tensors of its params, buffers and "
            "consts by name; the first two are written by each run. options: the text of "
            "TrainOptions, 'clip_norm=1'.")
-      .def("run", &Step::run, nb::arg("inputs"), "Returns the loss.")
+      .def("add",
+           nb::overload_cast<const TracedGraph&, const nb::dict&,
+                             const std::map<std::string, int64_t>&>(&Step::add),
+           nb::arg("graph"), nb::arg("consts"), nb::arg("sizes"),
+           "A program for another graph over the same params and buffers, with these values of its "
+           "symints. Returns its number; the first one's is 0.")
+      .def("drop", &Step::drop, nb::arg("program"))
+      .def("run", &Step::run, nb::arg("program"), nb::arg("inputs"), "Returns the loss.")
+      .def("state", &Step::state, "What the optimizer keeps, by name: copies.")
+      .def("set_state", &Step::set_state, nb::arg("tensors"), "Of names that state() has.")
       .def("outputs", &Step::outputs, "The graph's other results in the last run.")
       .def_prop_ro("grad_norm", &Step::grad_norm)
       .def_prop_ro("skipped", &Step::skipped)
+      .def_prop_ro("loss_scale", &Step::loss_scale)
       .def_prop_ro("steps", &Step::steps)
       .def("set_learning_rate", &Step::set_learning_rate, nb::arg("group"), nb::arg("lr"))
       .def("report", [](const Step& s) { return report_dict(s.report()); })

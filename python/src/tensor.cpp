@@ -61,6 +61,15 @@ void bind_tensor(nb::module_& m) {
             new (self) DeviceTensor(tensor_of(other, Kept::here));
           },
           nb::arg("tensor"), "The memory of another tensor.")
+      .def_static(
+          "scalar",
+          [](double value, const std::string& dtype) {
+            for (int k = 0; k < dtype_count; ++k)
+              if (const auto t = static_cast<DType>(k); name_of(t) == dtype)
+                return to_python(HostTensor::scalar(value, t));
+            throw Error(ErrorKind::user, "Tensor.scalar: there is no dtype " + dtype);
+          },
+          nb::arg("value"), nb::arg("dtype") = "f32", "Of no dims.")
       .def_prop_ro("shape", [](const DeviceTensor& t) { return tuple_of(t.shape()); })
       .def_prop_ro(
           "strides", [](const DeviceTensor& t) { return tuple_of(t.strides()); }, "In elements.")

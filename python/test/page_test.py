@@ -21,7 +21,7 @@ class Model(torch.nn.Module):
 def test_the_pages_python(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     model = Model()
     names = {"torch": torch, "cleave": cleave, "model": model, "x": torch.randn(3, 4), "y": torch.randn(3, 2)}
     for block in blocks:
@@ -31,4 +31,5 @@ def test_the_pages_python(tmp_path, monkeypatch):
             torch.testing.assert_close(names["g"](names["x"]), model(names["x"]).detach())
             torch.testing.assert_close(names["y"], model(names["x"]).detach())
     assert model.a.weight.grad is not None
+    assert names["dw"].shape == (4, 2) and "tanh" in str(names["tuned"])
     assert names["losses"][-1] < names["losses"][0]

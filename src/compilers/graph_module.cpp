@@ -33,6 +33,30 @@ std::vector<int64_t> shape_of(const Type& type) {
   return out;
 }
 
+const Graph& forward_graph(const TracedGraph& graph) {
+  const Graph& g = graph.state().graph;
+  if (g.is_joint())
+    throw_failure(
+        user_error("GraphModule: @{} returns gradients, expected a forward graph", g.name()));
+  return g;
+}
+
+void check_weight(const Graph& g, const Placeholder& p, DType dtype,
+                  const std::vector<int64_t>& shape) {
+  const Type& type = g.type(p.value);
+  if (type.dtype != dtype || Shape(shape.begin(), shape.end()) != type.shape)
+    throw_failure(user_error("GraphModule: {} is {}, the graph has {}", g.name(p.value),
+                             HostTensor(dtype, shape).type_text(), type.text()));
+}
+
+const HostTensor& weight_of(const Graph& g, const Placeholder& p, const NamedTensors& weights) {
+  const auto known = weights.find(g.name(p.value));
+  if (known == weights.end())
+    throw_failure(user_error("GraphModule: the weights lack {} of @{}", g.name(p.value), g.name()));
+  check_weight(g, p, known->second.dtype(), known->second.shape());
+  return known->second;
+}
+
 std::string suffix_of(const std::string& path) {
   const size_t dot = path.rfind('.');
   return dot == std::string::npos ? "" : path.substr(dot);
@@ -75,10 +99,7 @@ GraphModule::GraphModule(const TracedGraph& graph, const NamedTensors& weights) 
 
 void GraphModule::add_state(const NamedTensors& weights,
                             const std::map<std::string, std::string>& ties) {
-  const Graph& g = graph_.state().graph;
-  if (g.is_joint())
-    throw_failure(
-        user_error("GraphModule: @{} returns gradients, expected a forward graph", g.name()));
+  const Graph& g = forward_graph(graph_);
   StateTree tree(*this);
   std::map<std::string, Variable> by_name;
   for (const Placeholder& p : g.placeholders()) {
@@ -86,26 +107,50 @@ void GraphModule::add_state(const NamedTensors& weights,
     constants_.emplace_back();
     if (!is_state(p.role)) continue;
     const std::string& name = g.name(p.value);
-    const auto known = weights.find(name);
-    if (known == weights.end())
-      throw_failure(user_error("GraphModule: the weights lack {} of @{}", name, g.name()));
-    const Type& type = g.type(p.value);
-    if (type.dtype != known->second.dtype() ||
-        Shape(known->second.shape().begin(), known->second.shape().end()) != type.shape)
-      throw_failure(user_error("GraphModule: {} is {}, the graph has {}", name,
-                               known->second.type_text(), type.text()));
+    const HostTensor& known = weight_of(g, p, weights);
     if (p.role == Role::constant) {
-      constants_.back() = constant(known->second);
+      constants_.back() = constant(known);
       continue;
     }
     Variable& v = variables_.back();
-    v = p.role == Role::param ? tree.add_parameter(name, known->second)
-                              : tree.add_buffer(name, known->second);
+    v = p.role == Role::param ? tree.add_parameter(name, known) : tree.add_buffer(name, known);
     if (p.role == Role::param && is_floating(v.dtype())) v.set_requires_grad(p.wants_grad);
     by_name.emplace(name, v);
   }
   for (const auto& [name, of] : ties)
     if (const auto v = by_name.find(of); v != by_name.end()) tree.tie(name, v->second);
+}
+
+GraphModule GraphModule::with_graph(const TracedGraph& graph, const NamedTensors& consts) const {
+  const Graph& mine = graph_.state().graph;
+  std::map<std::string, Variable> known;
+  for (size_t k = 0; k < variables_.size(); ++k)
+    if (variables_[k].defined())
+      known.emplace(mine.name(mine.placeholders()[k].value), variables_[k]);
+  GraphModule out(*this);
+  out.graph_ = graph;
+  out.share_state(known, consts);
+  return out;
+}
+
+void GraphModule::share_state(const std::map<std::string, Variable>& known,
+                              const NamedTensors& consts) {
+  const Graph& g = forward_graph(graph_);
+  variables_.clear();
+  constants_.clear();
+  for (const Placeholder& p : g.placeholders()) {
+    variables_.emplace_back();
+    constants_.emplace_back();
+    if (p.role == Role::constant) constants_.back() = constant(weight_of(g, p, consts));
+    if (p.role != Role::param && p.role != Role::buffer) continue;
+    const std::string& name = g.name(p.value);
+    const auto at = known.find(name);
+    if (at == known.end())
+      throw_failure(
+          user_error("GraphModule: the module has no {}, which @{} reads", name, g.name()));
+    check_weight(g, p, at->second.dtype(), at->second.shape());
+    variables_.back() = at->second;
+  }
 }
 
 Tensors GraphModule::operator()(const Tensors& inputs, Location at) const {

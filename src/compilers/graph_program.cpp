@@ -7,6 +7,7 @@
 #include "exec/recently_used.h"
 #include "exec/shared_memory.h"
 #include "exec/sized_graphs.h"
+#include "inspect/program_traffic.h"
 #include "ir/strides.h"
 
 namespace cleave {
@@ -166,6 +167,18 @@ Report GraphProgram::report() const {
     throw_failure(user_error("@{}: there is no report: nothing ran yet", state_->graph.name()));
   Report out = state_->last->program.report;
   out.counters["stride_copies"] = state_->stride_copies;
+  return out;
+}
+
+std::vector<ProgramKernel> GraphProgram::kernels() const {
+  const std::lock_guard lock(state_->mutex);
+  if (!state_->last)
+    throw_failure(user_error("@{}: there are no kernels: nothing ran yet", state_->graph.name()));
+  const ProgramTraffic traffic = value_or_throw(
+      program_traffic(state_->last->program.graph, state_->traced.state().ops.registry(),
+                      StageOptions{state_->sized.options()}));
+  std::vector<ProgramKernel> out;
+  for (const KernelTraffic& k : traffic.kernels) out.push_back({k.name, k.kind, k.read, k.written});
   return out;
 }
 

@@ -46,6 +46,7 @@ std::vector<GraphValue> TracedGraph::inputs() const {
   for (const Placeholder& p : state().graph.placeholders()) {
     out.push_back(value_of(state().graph, p.value));
     out.back().role = name_of(p.role);
+    out.back().wants_grad = p.wants_grad;
   }
   return out;
 }

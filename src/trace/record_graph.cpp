@@ -80,11 +80,17 @@ class Recorder {
     spec.list_size = node.list_size;
     spec.attrs = node.attrs;
     spec.tag = node.tag;
-    spec.loc = loc_;
+    spec.loc = loc_of(node);
     for (uint32_t k = 0; k < node.output_count; ++k)
       spec.names.push_back(g.fresh_name(from_.name(node.out(k))));
     const NodeId made = value_or_throw_at(at_, g.add_node(std::move(spec)));
     for (uint32_t k = 0; k < node.output_count; ++k) map_[node.out(k).v] = g.node(made).out(k);
+  }
+
+  // Its own line where it has one, else that of the call of the graph.
+  SourceLoc loc_of(const Node& node) {
+    if (node.loc.file == 0) return loc_;
+    return {to_.graph().file_id(from_.files()[node.loc.file]), node.loc.line};
   }
 
   Recording& to_;

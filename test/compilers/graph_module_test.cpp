@@ -52,6 +52,54 @@ TEST(GraphModule, its_state_has_the_names_and_roles_of_the_graph) {
   EXPECT_EQ(m.inputs({{"s0", 5}})[0].shape.largest(), (std::vector<int64_t>{5, 3}));
 }
 
+TEST(GraphModule, another_graph_has_the_same_parameters) {
+  const GraphModule m = net();
+  const TracedGraph halved = TracedGraph::parse(R"(
+graph @halved(%x: input f32[2,3], %fc.weight: param f32[2,3] grad, %half: const f32[]) {
+  %t = permute(%fc.weight; dims=[1,0])
+  %y = mm(%x, %t)
+  %z = mul(%y, %half)
+  return %z
+})");
+  const GraphModule other = m.with_graph(halved, {{"half", HostTensor::scalar(0.5)}});
+  EXPECT_TRUE(other.parameter("fc.weight") == m.parameter("fc.weight"));
+  const optim::SGD sgd({.lr = 0.01, .momentum = 0.9});
+  TrainStep first =
+      train_step(m, [&](const Tensor& x) { return m(x).sum(); }, sgd, {{"x", DType::f32, {4, 3}}});
+  first.run({filled({4, 3}, -1, 0.5)});
+  TrainStep second = train_step(
+      other, [&](const Tensor& x) { return other(x).sum(); }, sgd, {{"x", DType::f32, {2, 3}}}, {},
+      first.store());
+  const float before = m.parameter("fc.weight").value().to_vector<float>()[0];
+  second.run({filled({2, 3}, -1, 0.5)});
+  EXPECT_NE(m.parameter("fc.weight").value().to_vector<float>()[0], before);
+  EXPECT_EQ(first.steps(), 2);
+  const auto refused = [&](const char* text) {
+    return message([&] { m.with_graph(TracedGraph::parse(text)); });
+  };
+  EXPECT_NE(refused("graph @g(%w: param f32[2]) {\n  return %w\n}").find("the module has no w"),
+            std::string::npos);
+  EXPECT_NE(refused("graph @g(%fc.bias: param f32[3]) {\n  return %fc.bias\n}")
+                .find("fc.bias is f32[2], the graph has f32[3]"),
+            std::string::npos);
+  EXPECT_NE(refused("graph @g(%half: const f32[]) {\n  return %half\n}").find("lack half"),
+            std::string::npos);
+}
+
+TEST(GraphModule, its_calls_keep_their_lines) {
+  const GraphModule m(TracedGraph::parse(R"(graph @f(%x: input f32[2], %w: param f32[2] grad) {
+  %y = mul(%x, %w)  # "model.py":3
+  %z = sum(%y)
+  return %z
+})"),
+                      {{"w", filled({2}, 0, 1)}});
+  const std::string text =
+      train_step(m, [&](const Tensor& x) { return m(x); }, optim::SGD({}), {{"x", DType::f32, {2}}})
+          .graph_text();
+  EXPECT_NE(text.find("mul(%x, %w) : f32[2]  # model.py:3"), std::string::npos) << text;
+  EXPECT_NE(text.find("graph_module_test.cpp:"), std::string::npos) << text;
+}
+
 // The same function, written by hand.
 struct Native : nn::Module {
   Variable weight, bias, seen;

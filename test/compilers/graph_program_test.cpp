@@ -28,6 +28,18 @@ TEST(GraphProgram, writes_updates_where_their_inputs_lie) {
   EXPECT_EQ(p.report().kernels, 1);
 }
 
+TEST(GraphProgram, tells_what_its_kernels_move) {
+  GraphProgram p = compile_graph(relu_into());
+  EXPECT_NE(message([&] { p.kernels(); }).find("nothing ran yet"), std::string::npos);
+  HostTensor x(DType::f32, {2, 3}), out(DType::f32, {2, 3});
+  p.prepare(std::vector<InputRef>{x, out});
+  const std::vector<ProgramKernel> kernels = p.kernels();
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(kernels[0].kind, "kernel");
+  EXPECT_EQ(kernels[0].read_bytes, 24);
+  EXPECT_EQ(kernels[0].written_bytes, 24);
+}
+
 TEST(GraphProgram, returns_copies_of_results_in_order) {
   GraphProgram p = compile_graph(TracedGraph::parse(
       R"(graph @main(%x: input f32[2]{3}, %out: buffer f32[2]) {

@@ -23,11 +23,40 @@ TracedGraph joint() {
 })");
 }
 
+TracedGraph relu() {
+  return TracedGraph::parse("graph @f(%x: input f32[4]) {\n  %y = relu(%x)\n  return %y\n}");
+}
+
 std::vector<std::string> names(const std::vector<KeptValue>& saved) {
   std::vector<std::string> out;
   for (const KeptValue& v : saved) out.push_back(v.name);
   std::ranges::sort(out);
   return out;
+}
+
+TEST(JointGraph, has_the_gradients_that_are_wanted) {
+  const TracedGraph forward = TracedGraph::parse(
+      R"(graph @f(%x: input f32[4], %w: param f32[4] grad, %i: input i64[4]) {
+  %h = mul(%x, %w)
+  %y = tanh(%h)
+  return %y
+})");
+  const auto targets = [](const TracedGraph& g) {
+    std::vector<std::string> out;
+    for (const GraphValue& v : g.results())
+      if (v.role == "grad") out.push_back(v.target);
+    return out;
+  };
+  EXPECT_EQ(targets(joint_graph(forward)), (std::vector<std::string>{"w"}));
+  EXPECT_EQ(targets(joint_graph(forward, {"x"})), (std::vector<std::string>{"x"}));
+  EXPECT_EQ(joint_graph(forward).inputs().back().role, "tangent");
+  const auto refused = [&](const TracedGraph& g, const std::vector<std::string>& names) {
+    return message([&] { joint_graph(g, names); });
+  };
+  EXPECT_NE(refused(forward, {"i"}).find("i64[4], which has no gradient"), std::string::npos);
+  EXPECT_NE(refused(forward, {"y"}).find("no input y"), std::string::npos);
+  EXPECT_NE(refused(joint(), {}).find("is a joint graph already"), std::string::npos);
+  EXPECT_NE(refused(relu(), {}).find("name the inputs"), std::string::npos);
 }
 
 TEST(Partition, names_what_the_forward_keeps) {

@@ -10,6 +10,7 @@ from cleave.dynamo.take_apart import take_apart_uncovered
 from cleave.fx.complex_pairs import take_apart_complex
 from cleave.fx.decompositions import decompositions
 from cleave.fx.random import draw_with_state
+from cleave.fx.unroll import unroll_loops
 
 
 def backend(graph_module, example_inputs, *, mode=None, options=None, **_):
@@ -18,6 +19,7 @@ def backend(graph_module, example_inputs, *, mode=None, options=None, **_):
     compiler = lambda name: lambda gm, _: _boxed(Plan(name, gm, chosen.compile))
 
     def inference(gm, _):
+        unroll_loops(gm)
         take_apart_complex(gm, decompositions())
         take_apart_uncovered(gm)
         draw_with_state(gm)

@@ -6,11 +6,12 @@ computes it.
 """
 import torch
 
-from cleave.fx.calls import is_call, name_of, result_names, statement_text
+from cleave.fx.calls import is_call, is_subgraph, name_of, operands_of, result_names
 from cleave.fx.graph_text import GraphText
 from cleave.fx.no_text import NoText
 from cleave.fx.random import draw_state
 from cleave.fx.sizes import enters_as_tensor, is_size
+from cleave.fx.subgraphs import add_call
 from cleave.fx.types import placed_type_text, type_text
 
 
@@ -42,6 +43,8 @@ def joint_text(graph, results, reason_outside):
     kept_results = [n for n in outputs[:results] if isinstance(n, torch.fx.Node) and not is_size(n)]
     extra = []
     for n in nodes:
+        if is_subgraph(n):
+            continue
         if isinstance(n.meta.get("val"), torch.SymFloat):
             text.add_placeholder(n.name, "f64[]")
         elif n.op in ("placeholder", "get_attr") and not is_size(n):
@@ -56,9 +59,9 @@ def joint_text(graph, results, reason_outside):
             for name, v in zip(result_names(n), values):
                 if v is not None:
                     text.add_placeholder(name, type_text(v))
-            extra += [m for m in n.all_input_nodes if enters_as_tensor(m)]
+            extra += [m for m in operands_of(n) if enters_as_tensor(m)]
         elif is_call(n):
-            text.add_statement(statement_text(n, tag_text(n)))
+            add_call(text, n, reason_outside, tag_text(n))
     for n in [*_with_tangents_first(nodes, outputs[:results], kept_results), *extra]:
         text.add_result(name_of(n))
     for p, g in wanting.items():

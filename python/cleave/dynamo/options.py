@@ -10,6 +10,7 @@ any other      of CompileOptions, by its name (doc/options.md)
 from dataclasses import dataclass
 
 from cleave import _core
+from cleave.options import options_text
 
 MODES = ("exact", "pytorch", "default")
 
@@ -28,13 +29,6 @@ class BackendOptions:
         if partition not in MODES:
             raise _core.UserError(f"the option partition is {partition}, expected one of {', '.join(MODES)}")
         budget = str(rest.pop("memory_budget", ""))
-        text = " ".join(f"{name}={value_text(value)}" for name, value in rest.items())
+        text = options_text(rest)
         _core.check_options(text)
         return BackendOptions(partition, budget, text)
-
-
-def value_text(value):
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    text = str(value)
-    return f'"{text}"' if " " in text else text

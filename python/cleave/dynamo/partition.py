@@ -15,10 +15,12 @@ from cleave.fx.covered import reason_outside
 from cleave.fx.decompositions import decompositions
 from cleave.fx.no_text import NoText
 from cleave.fx.random import draw_with_state
+from cleave.fx.unroll import unroll_loops
 
 
 def partition(joint_module, joint_inputs, *, num_fwd_outputs, options, **rest):
     """The forward and backward of a joint graph. Raises UserError for a memory budget that can't be met."""
+    unroll_loops(joint_module)
     joint_module.graph.eliminate_dead_code()
     merge_equal_calls(joint_module.graph)
     take_apart_complex(joint_module, decompositions())

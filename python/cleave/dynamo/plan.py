@@ -16,6 +16,7 @@ from cleave.fx.calls import is_call
 from cleave.fx.covered import reason_outside
 from cleave.fx.no_text import NoText
 from cleave.fx.sizes import enters_as_tensor, expression_of, is_size
+from cleave.fx.source import source_text
 
 
 class RegionStep:
@@ -37,7 +38,7 @@ class RegionStep:
                 return self._run_region(env)
             except _core.Unsupported as e:
                 reason = str(e).splitlines()[0]
-                record.add_graph(-len(self._calls), [(str(n.target), reason) for n in self._calls])
+                record.add_graph(-len(self._calls), [(str(n.target), reason, source_text(n)) for n in self._calls])
                 self._steps = self._in_pytorch(reason)
         for step in self._steps:
             step.run(env)
@@ -91,7 +92,7 @@ class Plan:
         self._returns = torch.fx.node.map_arg(self._output, lambda n: Slot(self._slots[n]))
         self._frees = self._last_reads()
         record.add_graph(sum(r is None for r in self._reasons.values()),
-                         [(str(n.target), r) for n, r in self._reasons.items() if r is not None])
+                         [(str(n.target), r, source_text(n)) for n, r in self._reasons.items() if r is not None])
 
     def _steps(self, nodes):
         stages = stages_of(nodes, lambda n: is_call(n) and self._reasons[n] is None)

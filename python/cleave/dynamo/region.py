@@ -5,9 +5,11 @@
 """
 from cleave import _core
 from cleave.dynamo.results import allocator, lies_over_itself
-from cleave.fx.calls import name_of, statement_text, values_of
+from cleave.fx.calls import name_of, operands_of, values_of
+from cleave.fx.covered import reason_outside
 from cleave.fx.graph_text import GraphText
 from cleave.fx.sizes import enters_as_tensor
+from cleave.fx.subgraphs import add_call
 from cleave.fx.types import placed_type_text, type_text
 
 
@@ -23,12 +25,12 @@ class Region:
             for value in values_of(v):
                 text.add_symbols(value)
         for n in calls:
-            for m in n.all_input_nodes:
+            for m in operands_of(n):
                 text.add_symbols(m.meta["val"])
         for n in self.inputs:
             text.add_placeholder(name_of(n), placed_type_text(n.meta["val"]))
         for n in calls:
-            text.add_statement(statement_text(n))
+            add_call(text, n, reason_outside)
         for k, n in enumerate(results):
             text.add_placeholder(f"out.{k}", _result_type_text(n.meta["val"]))
             text.add_update(name_of(n), f"out.{k}")
@@ -50,7 +52,7 @@ def _inputs_of(calls, inside):
     """The tensors that the calls read and don't make, each once, in the order of their first readers."""
     found = {}
     for n in calls:
-        for m in n.all_input_nodes:
+        for m in operands_of(n):
             made_inside = m.name in inside or (m.op == "call_function" and m.args and
                                                getattr(m.args[0], "name", None) in inside and name_of(m) != m.name)
             if enters_as_tensor(m) and not made_inside:

@@ -7,7 +7,7 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from cleave.dynamo.rules import rule_of
-from cleave.fx.calls import is_call
+from cleave.fx.calls import is_call, is_subgraph
 from cleave.fx.covered import reason_outside
 from cleave.fx.decompositions import decompositions
 
@@ -17,6 +17,9 @@ KEPT_META = ("recompute", "ac_graph_id", "nn_module_stack", "stack_trace")
 def take_apart_uncovered(graph_module):
     graph, changed = graph_module.graph, False
     for n in list(graph.nodes):
+        if is_subgraph(n):
+            take_apart_uncovered(getattr(graph_module, n.target))
+            continue
         rule = rule_of(n.target) if is_call(n) else None
         if rule is None or reason_outside(n) is None:
             continue

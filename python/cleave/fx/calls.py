@@ -18,10 +18,36 @@ from cleave.fx.types import is_row_major, type_text
 NAME = "cleave_name"
 # The types of results by name, where cleave's aren't PyTorch's.
 INFERRED = "cleave_inferred"
+# Of a node that stands for a graph: the name that it has in the text.
+GRAPH = "cleave_graph"
 # Where a tensor's memory is, which cleave decides.
 PLACES = ("layout", "device", "pin_memory")
 # What acts on the elements in memory, which is what their operand's strides say in PyTorch and row-major in cleave.
 OF_MEMORY = {"aten::as_strided", "aten::view.dtype", "aten::as_strided_scatter", "aten::set_"}
+
+
+# Branches and loops: the attributes that their first arguments are, functions as graphs and a branch's predicate aside.
+CONTROL = {torch.ops.higher_order.cond: ("then", "otherwise"), torch.ops.higher_order.while_loop: ("condition", "body")}
+
+
+def is_subgraph(node):
+    """Whether a node stands for a function of a branch, a loop or another higher-order operator."""
+    return node.op == "get_attr" and isinstance(getattr(node.graph.owning_module, node.target, None), torch.fx.GraphModule)
+
+
+def graph_name(node):
+    return node.meta.get(GRAPH, node.target)
+
+
+def operands_of(node):
+    """The nodes that a call reads the values of."""
+    return [m for m in node.all_input_nodes if not is_subgraph(m)]
+
+
+def subgraph_operands(node):
+    """What the functions of a branch or a loop are given: nodes, or numbers."""
+    lists = node.args[3:] if node.target is torch.ops.higher_order.cond else node.args[2:]
+    return [v for given in lists for v in given]
 
 
 def is_call(node):
@@ -62,6 +88,8 @@ def check_sayable(node):
 
 def call_text(node):
     """`op(operands; attributes)`."""
+    if node.target in CONTROL:
+        return _control_text(node)
     check_sayable(node)
     schema, args = node.target._schema, node.args
     name, has_state = schema.name.split("::")[1], isinstance(node.target, RandomCall)
@@ -88,6 +116,22 @@ def call_text(node):
         attributes.append(f"stream={node.target.stream}")
     inner = "; ".join(x for x in (", ".join(operands), ", ".join(attributes)) if x)
     return f"{name}({inner})"
+
+
+def _control_text(node):
+    """`cond(%p, [%x]; then=@f, otherwise=@g)`, `while_loop([%x]; condition=@f, body=@g)`."""
+    graphs = ", ".join(f"{name}=@{graph_name(m)}" for name, m in zip(CONTROL[node.target], filter(_is_graph, node.args)))
+    tensors = "[" + ", ".join(_operand(v) for v in subgraph_operands(node) if not _is_number(v)) + "]"
+    if node.target is torch.ops.higher_order.while_loop:
+        return f"while_loop({tensors}; {graphs})"
+    predicate = node.args[0]
+    if _is_number(predicate) or predicate.meta["val"].dim() > 0:
+        raise NoText("a branch on what is no tensor without dims")
+    return f"cond({_operand(predicate)}, {tensors}; {graphs})"
+
+
+def _is_graph(v):
+    return isinstance(v, torch.fx.Node) and is_subgraph(v)
 
 
 def _sizes_and_dtype(t):

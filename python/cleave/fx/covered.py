@@ -2,10 +2,11 @@
 import functools
 
 from cleave import _core
-from cleave.fx.calls import INFERRED, name_of, result_names, untyped_statement, values_of
+from cleave.fx.calls import INFERRED, name_of, operands_of, result_names, untyped_statement, values_of
 from cleave.fx.graph_text import GraphText
 from cleave.fx.no_text import NoText
 from cleave.fx.sizes import enters_as_tensor
+from cleave.fx.subgraphs import add_subgraphs
 from cleave.fx.types import type_text
 
 
@@ -46,9 +47,11 @@ def _typed_statement(node):
 def _text_of_one(node, statement):
     """The graph of one call, which returns its results and then what PyTorch says that they are."""
     text = GraphText("one")
-    for v in [*(n.meta["val"] for n in node.all_input_nodes), *values_of(node)]:
+    operands = operands_of(node)
+    for v in [*(n.meta["val"] for n in operands), *values_of(node)]:
         text.add_symbols(v)
-    for n in node.all_input_nodes:
+    add_subgraphs(text, node, reason_outside)
+    for n in operands:
         if enters_as_tensor(n):
             text.add_placeholder(name_of(n), type_text(n.meta["val"]))
     text.add_statement(statement)

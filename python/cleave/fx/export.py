@@ -1,54 +1,108 @@
 """A PyTorch module or function as a forward graph: torch.export's program, in Core ATen, as text."""
-from pathlib import Path
+import inspect
+import warnings
+from typing import NamedTuple
 
 import torch
 from torch.export.graph_signature import InputKind, OutputKind
 
 from cleave import _core
-from cleave.fx.calls import NAME, is_call, name_of, statement_text
+from cleave.fx.calls import NAME, is_call, name_of
 from cleave.fx.complex_pairs import take_apart_complex
 from cleave.fx.covered import reason_outside
 from cleave.fx.decompositions import decompositions_of_export
 from cleave.fx.graph_text import GraphText
+from cleave.fx.guards import Guards, guards_of
+from cleave.fx.no_grad import stop_gradients
+from cleave.fx.own_gradients import own_gradients
 from cleave.fx.random import draw_state, draw_with_state
+from cleave.fx.source import name_lines_of, source_text
+from cleave.fx.subgraphs import add_call
 from cleave.fx.types import type_text
+from cleave.fx.unroll import unroll_loops
+from cleave.model import Model
 
 ROLES = {InputKind.PARAMETER: "param", InputKind.BUFFER: "buffer", InputKind.CONSTANT_TENSOR: "const",
          InputKind.USER_INPUT: "input"}
 
 
 class Function(torch.nn.Module):
-    """A function of tensors as a module."""
+    """A function of tensors as a module, whose arguments keep their names."""
 
     def __init__(self, function):
         super().__init__()
-        self.function = function
+        name_lines_of(function)
+        self.forward = function if _has_signature(function) else lambda *args: function(*args)
 
-    def forward(self, *args):
-        return self.function(*args)
+
+def _has_signature(function):
+    try:
+        return inspect.signature(function) is not None
+    except (TypeError, ValueError):  # of one that is written in C
+        return False
+
+
+def as_module(function):
+    return function if isinstance(function, torch.nn.Module) else Function(function)
 
 
 def export(model, args, path=None, *, grads=True, dynamic_shapes=None):
     """See cleave.export. dynamic_shapes: as of torch.export.export; such sizes become symints."""
-    module = model if isinstance(model, torch.nn.Module) else Function(model)
-    text, weights = exported_text(module, args, grads=grads, dynamic_shapes=dynamic_shapes)
-    graph = _core.Graph(text)
+    exported = exported_program(as_module(model), args, grads=grads, dynamic_shapes=dynamic_shapes)
+    if exported.own_gradients:
+        warnings.warn(f"cleave.export: the program's gradient isn't that of {', '.join(exported.own_gradients)}", stacklevel=3)
     if path is not None:
-        path = Path(path)
-        path.write_text("clv 1\n" + text)
-        if weights:
-            _core.save_tensors(str(path.with_suffix(".safetensors")), {k: t.detach() for k, t in weights.items()})
-    return graph
+        Model(exported.graph, {name: t.detach() for name, t in exported.weights.items()}).save(path)
+    return exported.graph
 
 
-def exported_text(module, args, *, grads=True, dynamic_shapes=None, within=""):
-    """The text and {name: tensor} of its params, buffers and consts; `within` is taken off the names' beginnings."""
-    exported = torch.export.export(module, tuple(args), dynamic_shapes=dynamic_shapes)
+class Exported(NamedTuple):
+    graph: _core.Graph
+    weights: dict  # {name: tensor} of its params, buffers and consts
+    guards: Guards  # for which sizes it holds
+    own_gradients: tuple  # what says its gradient itself, and has another one in the program
+
+
+def exported_program(module, args, named=None, *, grads=True, dynamic_shapes=None, within=""):
+    """`within` is taken off the beginnings of the weights' names. A tensor that is given twice is two inputs."""
+    args, named = _each_once((tuple(args), named or {}))
+    with own_gradients() as found:
+        exported = torch.export.export(module, args, named, dynamic_shapes=dynamic_shapes)
+    stop_gradients(exported)
     program = exported.run_decompositions(decompositions_of_export())
-    return _graph_text(program, args, grads, within)
+    text, weights = _graph_text(program, (args, named), grads, within)
+    return Exported(_core.Graph(text), weights, guards_of(program.graph.nodes), tuple(found))
+
+
+def _each_once(tree):
+    """torch.export would take a tensor that occurs twice for one input."""
+    seen = set()
+
+    def once(x):
+        if not isinstance(x, torch.Tensor) or id(x) not in seen:
+            seen.add(id(x))
+            return x
+        return x.detach().clone().requires_grad_(x.requires_grad)
+
+    return torch.utils._pytree.tree_map(once, tree)
+
+
+def _tie(nodes, specs, values):
+    """Parameters that are one tensor become the first of them; returns the others."""
+    first, tied = {}, set()
+    for spec, n in zip(specs, (n for n in nodes if n.op == "placeholder")):
+        if spec.kind is not InputKind.PARAMETER:
+            continue
+        t = values[spec.target]
+        same = first.setdefault((t.data_ptr(), t.dtype, t.shape, t.stride()), n) if t.numel() > 0 else n
+        if same is not n:
+            n.replace_all_uses_with(same)
+            tied.add(n)
+    return tied
 
 
 def _graph_text(program, args, grads, within):
+    unroll_loops(program.graph_module)
     take_apart_complex(program.graph_module, decompositions_of_export())
     draw_with_state(program.graph_module)
     text, weights = GraphText("main"), {}
@@ -61,10 +115,11 @@ def _graph_text(program, args, grads, within):
     for n in nodes:
         if n.op == "call_function" and n.name in states:  # a parameter `add`
             n._rename(f"{n.name}_value")
-    given = iter(torch.utils._pytree.tree_leaves(tuple(args)))
+    tied = _tie(nodes, program.graph_signature.input_specs, values)
+    given = iter(torch.utils._pytree.tree_leaves(args))
     for spec, n in zip(program.graph_signature.input_specs, (n for n in nodes if n.op == "placeholder")):
         user_input = next(given) if spec.kind is InputKind.USER_INPUT else None
-        if not isinstance(n.meta.get("val"), torch.Tensor):
+        if not isinstance(n.meta.get("val"), torch.Tensor) or n in tied:
             continue  # a number: a part of the graph
         role = ROLES.get(spec.kind)
         if role is None:
@@ -94,9 +149,9 @@ def _add_calls(text, nodes):
             continue
         reason = reason_outside(n)
         if reason is not None:
-            outside.setdefault(str(n.target), reason)
+            outside.setdefault(str(n.target), ", ".join(filter(None, (reason, source_text(n)))))
         else:
-            text.add_statement(statement_text(n))
+            add_call(text, n, reason_outside)
     if outside:
         listed = "; ".join(f"{op} ({why})" for op, why in outside.items())
         raise _core.Unsupported(f"export: {len(outside)} operators aren't covered: {listed}")

@@ -15,6 +15,7 @@ class GraphText:
         self._name = name
         self._symbols = {}  # sympy symbol: the text of its placeholder
         self._placeholders, self._statements, self._results = [], [], []
+        self._subgraphs = {}  # name: GraphText, those first that others refer to
 
     @property
     def symbols(self):
@@ -29,6 +30,9 @@ class GraphText:
             if isinstance(size, torch.SymInt):
                 for symbol in sorted(expression_of(size).free_symbols, key=str):
                     self._symbols.setdefault(symbol, symint_text(symbol, size.node.shape_env))
+
+    def add_subgraph(self, name, text):
+        self._subgraphs.setdefault(name, text)
 
     def add_placeholder(self, name, type_text, role="input", wants_grad=False):
         self._placeholders.append(f"%{name}: {role} {type_text}{' grad' if wants_grad else ''}")
@@ -48,4 +52,5 @@ class GraphText:
     def text(self):
         head = ", ".join([*self._symbols.values(), *self._placeholders])
         body = "\n".join([*self._statements, f"  return {', '.join(self._results)}"])
-        return f"graph @{self._name}({head}) {{\n{body}\n}}\n"
+        graphs = "".join(g.text() for g in self._subgraphs.values())
+        return f"{graphs}graph @{self._name}({head}) {{\n{body}\n}}\n"
