@@ -4,6 +4,7 @@ backend of torch.compile: {name: f() -> (model, (input, classes))}.
 A model gives logits [n, classes] for F.cross_entropy. They are in training mode, without dropout, so that backends can be
 compared. available(name) says whether the library of one is installed.
 """
+import copy
 import importlib.util
 
 
@@ -34,6 +35,15 @@ def without_dropout(model):
             m.p = 0.0
         elif kind == "DropPath":
             m.drop_prob = 0.0
+    return model
+
+
+def in_float64(model):
+    """A copy, whose products of experts are separate: torch._grouped_mm has no float64."""
+    model = copy.deepcopy(model).double()
+    for m in model.modules():
+        if hasattr(m, "set_experts_implementation"):
+            m.set_experts_implementation("eager")
     return model
 
 

@@ -27,7 +27,7 @@ import traceback
 import warnings
 from pathlib import Path
 
-from architectures import ARCHITECTURES, available
+from architectures import ARCHITECTURES, available, in_float64
 from distances import distance
 
 
@@ -49,7 +49,7 @@ def one(name):
     torch.manual_seed(0)
     model, (x, t) = ARCHITECTURES[name]()
     of = lambda model: lambda x, t: F.cross_entropy(model(x), t)
-    exact_model, eager_model = copy.deepcopy(model).double(), copy.deepcopy(model)
+    exact_model, eager_model = in_float64(model), copy.deepcopy(model)
     exact = step(of(exact_model), exact_model, x.double() if x.is_floating_point() else x, t)
     eager = step(of(eager_model), eager_model, x, t)
     begin = time.perf_counter()

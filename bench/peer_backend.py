@@ -23,7 +23,7 @@ import time
 import warnings
 from pathlib import Path
 
-from architectures import ARCHITECTURES, available
+from architectures import ARCHITECTURES, available, in_float64
 from distances import distance
 
 BACKENDS = ("eager", "inductor", "cleave")
@@ -124,7 +124,7 @@ def one(name, backend, rounds, options, out):
     torch.manual_seed(0)
     model, (x, t) = MODELS[name]()
     if backend == "float64":
-        model, x = model.double(), x.double() if x.is_floating_point() else x
+        model, x = in_float64(model), x.double() if x.is_floating_point() else x
     f = lambda x, t: F.cross_entropy(model(x), t)
     if backend in ("inductor", "cleave"):
         f = torch.compile(f, backend=backend, options=options if backend == "cleave" and options else None)

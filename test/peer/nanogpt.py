@@ -11,7 +11,6 @@ Needs FOLDER, PyTorch and the Python package of cleave; exit status 77 without.
 """
 import argparse
 import functools
-import importlib.util
 import os
 import pickle
 import re
@@ -22,8 +21,8 @@ import tempfile
 from pathlib import Path
 
 SMALL = ["--n_layer=2", "--n_head=2", "--n_embd=32", "--block_size=32", "--batch_size=8", "--gradient_accumulation_steps=2",
-         "--dropout=0.0", "--learning_rate=1e-2", "--warmup_iters=20", "--device=cpu", "--dtype=float32", "--eval_iters=4",
-         "--eval_interval=100", "--min_lr=1e-3"]
+         "--dropout=0.0", "--learning_rate=2e-3", "--warmup_iters=20", "--device=cpu", "--dtype=float32", "--eval_iters=4",
+         "--eval_interval=100", "--min_lr=2e-4"]
 FIRST, ALIKE, NEAR = 10, 2e-4, 0.03  # of the first steps; on the average of all
 
 
@@ -87,9 +86,15 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("--steps", type=int, default=500)
     a = parser.parse_args()
-    lacks = [n for n in ("torch", "numpy", "cleave") if importlib.util.find_spec(n) is None]
-    if lacks or not (a.folder / "train.py").exists():
-        print(f"skipped: {' '.join(lacks) or f'{a.folder}/train.py'} missing")
+    try:
+        import cleave  # noqa: F401
+        import numpy  # noqa: F401
+        import torch  # noqa: F401
+    except ImportError as e:
+        print(f"skipped: {e}")
+        return 77
+    if not (a.folder / "train.py").exists():
+        print(f"skipped: {a.folder}/train.py is missing")
         return 77
     with tempfile.TemporaryDirectory() as data:
         write_data(Path(data), sorted(a.folder.glob("*.py")))
