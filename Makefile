@@ -58,7 +58,7 @@ peer-backend: build/release/build.ninja
 	@$(NINJA) -C build/release cleave_python
 	@PYTHONPATH=build/release/python $(PYTHON) bench/peer_backend.py $(MODELS)
 
-# What of 65 architectures the backend covers, and how exactly: make peer-architectures MODELS="timm/coat". 20 seconds for each.
+# What of 66 architectures the backend covers, and how exactly: make peer-architectures MODELS="timm/coat". 20 seconds for each.
 peer-architectures: build/release/build.ninja
 	@cmake --preset release -DCLEAVE_PYTHON=ON -DPython_EXECUTABLE=$$(command -v $(PYTHON)) > /dev/null
 	@$(NINJA) -C build/release cleave_python

@@ -169,6 +169,8 @@ TRANSFORMERS = {
     "deberta_v2": of_transformers("DebertaV2Config", "DebertaV2ForMaskedLM", **BERT, relative_attention=True,
                                   position_buckets=32, pos_att_type=["c2p", "p2c"], norm_rel_ebd="layer_norm"),
     "mpnet": of_transformers("MPNetConfig", "MPNetForMaskedLM", **BERT),
+    "longformer": of_transformers("LongformerConfig", "LongformerForMaskedLM", **BERT, attention_window=16,
+                                  max_position_embeddings=128),
     "t5": of_transformers("T5Config", "T5ForConditionalGeneration", "pairs", vocab_size=512, d_model=128, d_kv=32, d_ff=256,
                           num_layers=2, num_heads=4, dropout_rate=0.0),
     "bart": of_transformers("BartConfig", "BartForConditionalGeneration", "pairs", vocab_size=512, d_model=128,
