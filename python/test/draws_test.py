@@ -5,6 +5,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from cleave.fx import draws
+
 N = 4000
 normal = lambda mean, std: lambda v: (1 + torch.erf((v - mean) / (std * math.sqrt(2)))) / 2
 # name: (what is drawn, for n numbers like x; the probability to be at most v)
@@ -37,10 +39,14 @@ def test_continuous_distribution(name, dtype):
     assert not torch.equal(f(torch.zeros(N, dtype=dtype)), y)
 
 
-@pytest.mark.usefixtures("no_outside")
-def test_exponential_is_above_zero():
-    y = compiled(lambda x: x.exponential_())(torch.empty(1 << 20))
-    assert y.min() > 0 and y.isfinite().all()
+@pytest.mark.parametrize("u", [0.0, 1 - 2**-24])
+def test_ends_of_the_uniform_numbers(monkeypatch, u):
+    """The least and the largest that may be drawn, seldom."""
+    monkeypatch.setattr(draws, "_uniform", lambda shape, dtype: torch.full(shape, u))
+    x = torch.empty(2)
+    for y in draws.exponential(x), draws.geometric(x, 0.3), draws.cauchy(x).abs(), draws.uniform(x, 1, 2):
+        assert y.isfinite().all() and (y > 0).all()
+    assert draws.geometric(x, 0.3).min() >= 1 and draws.uniform(x, 1, 3).max() <= 3
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.int64], ids=["f32", "i64"])
