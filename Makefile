@@ -5,7 +5,8 @@ CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
 .PHONY: release demo test test-target test-aarch64 bench asan fuzz fuzz-commands fuzz-misuse fuzz-passes fuzz-rewrites \
   fuzz-strides fuzz-cache fuzz-compile fuzz-partial fuzz-reduce fuzz-cuda bless fuzz-budgets peer peer-fuzz peer-partition peer-onnx peer-onnx-export peer-opinfo peer-tokenizer mutate \
-  fuzz-build fuzz-hostile package check-package check-wheel python peer-backend doc \
+  fuzz-build fuzz-hostile package check-package check-wheel python peer-backend \
+  peer-architectures peer-training doc \
   format tidy setup clean
 release: build/release/build.ninja
 	@$(NINJA) -C build/release
@@ -56,6 +57,21 @@ peer-backend: build/release/build.ninja
 	@cmake --preset release -DCLEAVE_PYTHON=ON -DPython_EXECUTABLE=$$(command -v $(PYTHON)) > /dev/null
 	@$(NINJA) -C build/release cleave_python
 	@PYTHONPATH=build/release/python $(PYTHON) bench/peer_backend.py $(MODELS)
+
+# What of 66 architectures the backend covers, and how exactly: make peer-architectures MODELS="timm/coat". 20 seconds for each.
+peer-architectures: build/release/build.ninja
+	@cmake --preset release -DCLEAVE_PYTHON=ON -DPython_EXECUTABLE=$$(command -v $(PYTHON)) > /dev/null
+	@$(NINJA) -C build/release cleave_python
+	@PYTHONPATH=build/release/python $(PYTHON) bench/peer_architectures.py $(MODELS)
+
+# Training loops of other projects by the backend, 500 steps beside eager's: timm's parts; nanoGPT's train.py, unchanged, where
+# a checkout is given: make peer-training NANOGPT=../nanoGPT.
+NANOGPT ?= ../nanoGPT
+peer-training: build/release/build.ninja
+	@cmake --preset release -DCLEAVE_PYTHON=ON -DPython_EXECUTABLE=$$(command -v $(PYTHON)) > /dev/null
+	@$(NINJA) -C build/release cleave_python
+	@PYTHONPATH=build/release/python $(PYTHON) test/peer/timm_loop.py || [ $$? -eq 77 ]
+	@PYTHONPATH=build/release/python $(PYTHON) test/peer/nanogpt.py $(NANOGPT) || [ $$? -eq 77 ]
 
 # What depends on the instruction set goes through all that this machine has in `make test`. This is
 # everything else on a lesser processor: make test-target TARGET=x86-64-v3.

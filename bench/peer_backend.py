@@ -9,7 +9,7 @@ A step is the loss and its gradients in float32. Each backend runs in a process 
     ms           the median step;  x: Inductor's by cleave's
     compile      seconds of the first step, less a median one;  x: Inductor's by cleave's
     MiB          how much the process has grown at its peak
-Models of torchvision, timm and transformers take part where these are installed.
+Models of torchvision, timm and transformers (bench/architectures.py) take part where these are installed.
 """
 import argparse
 import importlib.util
@@ -22,6 +22,9 @@ import tempfile
 import time
 import warnings
 from pathlib import Path
+
+from architectures import ARCHITECTURES, available, in_float64
+from distances import distance
 
 BACKENDS = ("eager", "inductor", "cleave")
 
@@ -100,75 +103,16 @@ def lstm_like():
     return Cell(), (torch.randn(32, 12, 64), torch.randint(0, 10, (32,)))
 
 
-def of_torchvision(name, size=64, **arguments):
-    def make():
-        import torch
-        import torchvision
-
-        return getattr(torchvision.models, name)(num_classes=10, **arguments), (torch.randn(4, 3, size, size),
-                                                                                torch.randint(0, 10, (4,)))
-    return make
-
-
-def of_timm(name, size=64, **arguments):
-    def make():
-        import timm
-        import torch
-
-        model = timm.create_model(name, num_classes=10, **arguments)
-        return model, (torch.randn(4, 3, size, size), torch.randint(0, 10, (4,)))
-    return make
-
-
-def of_transformers(config, model, **sizes):
-    def make():
-        import torch
-        import transformers
-
-        net = getattr(transformers, model)(getattr(transformers, config)(**sizes))
-
-        class Logits(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.net = net
-
-            def forward(self, i):
-                return self.net(i).logits.flatten(0, -2)
-
-        tokens = torch.randint(0, sizes["vocab_size"], (2, 64))
-        return Logits(), (tokens, torch.randint(0, sizes["vocab_size"], (128,)))
-    return make
-
-
-SMALL = dict(vocab_size=512, hidden_size=128, num_hidden_layers=2, num_attention_heads=4, intermediate_size=256)
-NO_DROP = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
-MODELS = {
-    "mlp": mlp, "gpt": gpt, "convnet": convnet, "lstm_like": lstm_like,
-    "torchvision/resnet18": of_torchvision("resnet18"),
-    "torchvision/mobilenet_v3_small": of_torchvision("mobilenet_v3_small", dropout=0.0),
-    "torchvision/densenet121": of_torchvision("densenet121"),
-    "torchvision/regnet_y_400mf": of_torchvision("regnet_y_400mf"),
-    "torchvision/convnext_tiny": of_torchvision("convnext_tiny", stochastic_depth_prob=0.0),
-    "timm/vit_tiny": of_timm("vit_tiny_patch16_224", img_size=64),
-    "timm/mixer_s32": of_timm("mixer_s32_224", img_size=64),
-    "timm/efficientnet_b0": of_timm("efficientnet_b0"),
-    "transformers/bert": of_transformers("BertConfig", "BertForMaskedLM", **SMALL, **NO_DROP),
-    "transformers/gpt2": of_transformers("GPT2Config", "GPT2LMHeadModel", vocab_size=512, n_embd=128, n_layer=2, n_head=4,
-                                         resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0),
-    "transformers/llama": of_transformers("LlamaConfig", "LlamaForCausalLM", **SMALL),
-    "transformers/qwen3": of_transformers("Qwen3Config", "Qwen3ForCausalLM", **SMALL, head_dim=32, num_key_value_heads=2),
-}
+TIMED = ["torchvision/resnet18", "torchvision/mobilenet_v3_small", "torchvision/densenet", "torchvision/regnet_y_400mf",
+         "torchvision/convnext", "timm/vit_tiny", "timm/mixer", "timm/efficientnet_b0", "transformers/bert",
+         "transformers/gpt2", "transformers/llama", "transformers/qwen3"]
+MODELS = {"mlp": mlp, "gpt": gpt, "convnet": convnet, "lstm_like": lstm_like, **ARCHITECTURES}
 
 
 def resident(key):
     """KiB of this process: VmRSS now, VmHWM at the peak."""
     text = Path("/proc/self/status").read_text()
     return int(next(line.split()[1] for line in text.splitlines() if line.startswith(key)))
-
-
-def available(name):
-    library = name.split("/")[0] if "/" in name else "torch"
-    return importlib.util.find_spec(library) is not None
 
 
 def one(name, backend, rounds, options, out):
@@ -180,7 +124,7 @@ def one(name, backend, rounds, options, out):
     torch.manual_seed(0)
     model, (x, t) = MODELS[name]()
     if backend == "float64":
-        model, x = model.double(), x.double() if x.is_floating_point() else x
+        model, x = in_float64(model), x.double() if x.is_floating_point() else x
     f = lambda x, t: F.cross_entropy(model(x), t)
     if backend in ("inductor", "cleave"):
         f = torch.compile(f, backend=backend, options=options if backend == "cleave" and options else None)
@@ -226,18 +170,6 @@ def run_one(name, backend, arguments, folder):
     return torch.load(out, weights_only=False)
 
 
-def distance(got, exact):
-    """The largest, of several tensors, of the largest difference by the largest element; a tensor that is nearly 0 beside the
-    others, such as the gradient of a bias in front of a norm, is measured by these."""
-    least = 1e-4 * max((e.abs().max().item() for e in exact.values()), default=0)
-    most = 0.0
-    for name, e in exact.items():
-        scale = max(e.abs().max().item(), least)
-        if name in got and scale > 0:
-            most = max(most, (got[name].double() - e).abs().max().item() / scale)
-    return most
-
-
 def show(name, results):
     exact = results["float64"]
     row = [f"{name:<32}"]
@@ -272,13 +204,15 @@ def main():
         return 0
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*")
+    parser.add_argument("--all", action="store_true", help="all of bench/architectures.py, two minutes each")
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--options", type=lambda t: dict(x.split("=", 1) for x in t.split(",")), default={})
     arguments = parser.parse_args()
     if importlib.util.find_spec("torch") is None or importlib.util.find_spec("cleave") is None:
         print("skipped: torch or cleave is missing (PYTHONPATH=build/release/python)")
         return 77
-    names = arguments.models or [n for n in MODELS if available(n)]
+    of_all = MODELS if arguments.all else [n for n in MODELS if n not in ARCHITECTURES] + TIMED
+    names = arguments.models or [n for n in of_all if available(n)]
     print(f"{'of eager, inductor, cleave:':<32} | loss | grad | ms | compile s | MiB | Inductor by cleave: ms, compile")
     steps, compiles, worse = [], [], []
     with tempfile.TemporaryDirectory() as folder:

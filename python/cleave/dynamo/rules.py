@@ -6,15 +6,17 @@ import math
 
 import torch
 
+from cleave.dynamo.memory_rules import MEMORY_RULES, scattered
+
 
 def as_strided_scatter(self, src, size, stride, storage_offset=None):
-    """src in the place of all elements of self: what the gradient of a pool over channels-last images writes."""
+    """Often src is in the place of all elements: what the gradient of a pool over channels-last images writes."""
     if storage_offset not in (None, 0) or src.numel() != self.numel() or not self.is_contiguous():
-        return NotImplemented
+        return scattered(self, src, size, stride, storage_offset)
     expected = 1
     for d, s in zip(reversed(size), reversed(stride)):
         if d != 1 and s != expected:
-            return NotImplemented
+            return scattered(self, src, size, stride, storage_offset)
         expected *= d
     return torch.ops.aten.reshape.default(src, self.shape)
 
@@ -166,5 +168,5 @@ RULES = {aten._neg_view.default: neg_view,
 
 def rule_of(op):
     """A function that takes the operator apart, or None. Those of torch._refs end in primitives, and aren't taken."""
-    rule = RULES.get(op) or torch._decomp.decomposition_table.get(op)
+    rule = RULES.get(op) or MEMORY_RULES.get(op) or torch._decomp.decomposition_table.get(op)
     return rule if rule is not None and not rule.__module__.startswith("torch._refs") else None

@@ -6,6 +6,7 @@ arguments that cleave doesn't cover, it is taken apart after all.
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from cleave.dynamo.memory_rules import read_owners
 from cleave.dynamo.rules import rule_of
 from cleave.fx.calls import is_call, is_subgraph
 from cleave.fx.covered import reason_outside
@@ -16,6 +17,7 @@ KEPT_META = ("recompute", "ac_graph_id", "nn_module_stack", "stack_trace")
 
 def take_apart_uncovered(graph_module):
     graph, changed = graph_module.graph, False
+    read_owners(graph)
     for n in list(graph.nodes):
         if is_subgraph(n):
             take_apart_uncovered(getattr(graph_module, n.target))

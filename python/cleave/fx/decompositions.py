@@ -7,6 +7,8 @@ import functools
 import torch
 
 from cleave.fx.covered import operator_names
+from cleave.fx.draws import DRAWS
+from cleave.fx.weight_norm import WEIGHT_NORM
 
 # Constants enter a trace by these, which AOTAutograd has to see.
 KEPT = {torch.ops.aten.lift.default, torch.ops.aten.lift_fresh.default}
@@ -30,4 +32,4 @@ def _with_uncovered(table):
             continue
         if rule.__module__.startswith("torch._decomp") and op._schema.name.split("::")[1] not in operator_names():
             table[op] = rule
-    return table
+    return {**table, **DRAWS, **WEIGHT_NORM}
