@@ -1,6 +1,7 @@
 // Products of groups of rows, as transformers calls them in models with experts:
 //
-//   grouped_mm_fallback(input, weight, offs) -> y              y[rows of i] = input[rows of i] @ weight[i]
+//   grouped_mm_fallback(input, weight, offs) -> y
+//     y[rows of i] = input[rows of i] @ weight[i]
 //   grouped_mm_fallback_backward(input, weight, offs, grad_output) -> dinput, dweight
 //
 //   input [m,k]   weight [g,k,n]   offs i32 or i64 [g]   y, grad_output [m,n]

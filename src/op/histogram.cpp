@@ -1,4 +1,5 @@
-// histc(self; bins, min, max) -> y     how many elements lie in each of `bins` equal parts of [min, max]
+// histc(self; bins, min, max) -> y
+//   how many elements lie in each of `bins` equal parts of [min, max]
 //
 //   place of x = whole part of (x - min) * bins / (max - min); x = max lies in the last bin
 //

@@ -2,7 +2,7 @@
 //
 //   erfc(self)             1 - erf(x), accurate where that is small
 //   special_erfcx(self)    exp(x^2) erfc(x)
-//   special_ndtri(self)    the x below which a normal number is with probability p; likewise 0 and 1
+//   special_ndtri(self)    the x below which a normal number is with probability p
 //   special_log_ndtr(self) the logarithm of the probability that a normal number is below x
 //   erfinv(self)           the x of erf(x) = y; inf with its sign at 1 and -1, NaN beyond
 //
@@ -76,8 +76,8 @@ Expr lower_erfcx(KernelBuilder& k, const Expr& x) {
   return select(is_below(x, number(0)), exp_of_square(k, z, 1) * number(2) - y, y);
 }
 
-// The x >= 0 of erf(x) = y and erfc(x) = q, with 0 < q = 1 - y: Winitzki's approximation, then steps
-// of Halley's rule, by that of both that has more digits.
+// The x >= 0 of erf(x) = y and erfc(x) = q, with 0 < q = 1 - y: Winitzki's approximation, then
+// steps of Halley's rule, by that of both that has more digits.
 Expr inverse(KernelBuilder& k, const Expr& y, const Expr& q, int steps) {
   constexpr double a = 0.147;
   const Expr is_small = k.let(is_below(y, number(0.5)), "small");
