@@ -184,7 +184,7 @@ OpDef cdist_forward() {
                  "_cdist_forward: C1: x1 is i64[2,2], expected a floating dtype"},
                 {"C2",
                  {{f32({2, 2}), f64({2, 2})}, {{"p", 2.0}}},
-                 "_cdist_forward: C2: x1 is f32[2,2] and x2 is f64[2,2], expected one dtype"},
+                 "_cdist_forward: C2: x2 is f64[2,2], expected the dtype of x1: f32"},
                 {"C3",
                  {{f32({2, 2}), on_cuda(f32({2, 2}))}, {{"p", 2.0}}},
                  "_cdist_forward: C3: x1 is f32[2,2] and x2 is f32[2,2]@cuda:0, expected one "
@@ -194,7 +194,7 @@ OpDef cdist_forward() {
                  "_cdist_forward: C4: x1 is f32[2] and x2 is f32[2,2], expected at least two dims"},
                 {"C5",
                  {{f32({2, 3}), f32({2, 2})}, {{"p", 2.0}}},
-                 "_cdist_forward: C5: sizes of the last dim are 3 and 2, expected equal"},
+                 "_cdist_forward: C5: sizes of the last dim: 3 and 2, expected equal"},
                 {"C6",
                  {{f32({2, 2, 2}), f32({3, 2, 2})}, {{"p", 2.0}}},
                  "_cdist_forward: C6: shapes [2] and [3] don't broadcast: dim -1 is 2 and 3, "
