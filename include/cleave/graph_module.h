@@ -39,8 +39,8 @@ class CLEAVE_API GraphModule : public nn::Module {
   GraphModule(const TracedGraph& graph, const NamedTensors& weights);
 
   // Another graph over the same parameters and buffers: the same model exported for other sizes.
-  // `consts` has its const inputs, and may have more. Errors (user): the graph has a param or buffer
-  // that this one lacks, or of another type; those of the constructors.
+  // `consts` has its const inputs, and may have more. Errors (user): the graph has a param or
+  // buffer that this one lacks, or of another type; those of the constructors.
   GraphModule with_graph(const TracedGraph& graph, const NamedTensors& consts = {}) const;
 
   // One Tensor for each of inputs(), in order. Returns the graph's results; its updates are

@@ -24,7 +24,7 @@
 
 namespace cleave {
 
-// A step of a program: a generated kernel, or a call of the runtime; what one execution of it moves.
+// A step of a program: a generated kernel, or a call of the runtime; what one run of it moves.
 struct ProgramKernel {
   std::string name;  // of the first value that it computes
   std::string kind;  // as StepTime::kind

@@ -14,10 +14,10 @@
 
 namespace cleave {
 
-// The forward with its backward behind it: a tangent for each floating result is an input, in order,
-// and a gradient a result for each input in `wants_grad`, by default those that bear `grad`. Errors
-// (user): it is a joint graph already, nothing wants a gradient, an input that isn't there or not
-// floating; (unsupported): an operator between them has no gradient.
+// The forward with its backward behind it: a tangent for each floating result is an input, in
+// order, and a gradient a result for each input in `wants_grad`, by default those that bear `grad`.
+// Errors (user): it is a joint graph already, nothing wants a gradient, an input that isn't there
+// or not floating; (unsupported): an operator between them has no gradient.
 CLEAVE_API TracedGraph joint_graph(const TracedGraph& forward,
                                    const std::vector<std::string>& wants_grad = {});
 

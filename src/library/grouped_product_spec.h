@@ -1,9 +1,9 @@
 // What a call of matrix products with a group each computes: groups are runs of rows, columns, or
 // terms of the sums, whose ends are an operand.
 //
-//   rows      a [m, k]          b [groups, k, n]  c [m, n]          c[rows of g] = a[rows of g] b[g]
-//   columns   a [groups, m, k]  b [k, n]          c [m, n]          likewise
-//   inner     a [m, k]          b [k, n]          c [groups, m, n]  c[g] = a[:, of g] b[of g, :]
+//   rows     a [m, k]          b [groups, k, n]  c [m, n]          c[rows of g] = a[rows of g] b[g]
+//   columns  a [groups, m, k]  b [k, n]          c [m, n]          likewise
+//   inner    a [m, k]          b [k, n]          c [groups, m, n]  c[g] = a[:, of g] b[of g, :]
 //
 // Group g begins where group g - 1 ended and ends at ends[g], or earlier where the matrix does; it
 // is empty if it would end before it begins. Rows and columns of no group are 0.
