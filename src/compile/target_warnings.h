@@ -1,6 +1,7 @@
 // What a program asks of a machine that lacks it: Report::warnings.
 #pragma once
 #include "cleave/report.h"
+#include "cleave/target.h"
 #include "lower/program.h"
 
 namespace cleave {
