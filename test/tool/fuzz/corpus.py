@@ -28,7 +28,7 @@ GRAPHS = {
     "empty": "graph @main(%x: input f32[0,4] grad) {\n  %y = sum(%x; dim=[0])\n  return %y\n}\n",
     "identity": "graph @main(%x: input f32[2]) {\n  return %x\n}\n", "nothing": "graph @main() {\n  return \n}\n",
     "bf16": "graph @main(%x: input bf16[16,16] grad, %w: param f32[16,16] grad) {\n  %y = _to_copy(%x; dtype=f32)\n  %z = mm(%y, %w)\n  return %z\n}\n",
-    "unsupported": "graph @main(%x: input f32[2,2], %y: input f32[2,2]) {\n  %z = _cdist_forward(%x, %y; p=2.0, compute_mode=none)\n  return %z\n}\n",
+    "unsupported": "graph @main(%x: input f32[2,2], %y: input f32[2,2]) {\n  %z = nonzero(%x)\n  return %z\n}\n",
 }
 RULE = "graph @search(%x: input f32[2]) {\n  %a = neg(%x)\n  %b = neg(%a)\n  return %b\n}\ngraph @replace(%x: input f32[2]) {\n  return %x\n}\n"
 EXTENSION = {"graph": ".clv", "tensors": ".safetensors", "remat": ".json", "buffers": ".csv", "text": ".txt", "kernels": ".loops", "rule": ".clv",
