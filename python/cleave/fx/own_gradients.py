@@ -9,8 +9,9 @@ import threading
 
 import torch
 
-# Those that PyTorch applies around what has the usual gradient.
-USUAL = ("torch._higher_order_ops", "torch._functorch", "torch._export", "torch.export")
+# Those that PyTorch applies around what has the usual gradient; and around operators of torch.library, which stand in the
+# program as calls: cleave has such an operator with its gradient, or refuses it by name.
+USUAL = ("torch._higher_order_ops", "torch._functorch", "torch._export", "torch.export", "torch._library")
 
 
 @contextlib.contextmanager
