@@ -68,3 +68,19 @@ def test_weight_norm_of_all():
     eager(x).square().sum().backward()
     for p, q in zip(model.parameters(), eager.parameters()):
         torch.testing.assert_close(p.grad, q.grad)
+
+
+def test_checks_that_have_no_result():
+    """F.one_hot checks its classes by a call that gives nothing; PyTorch runs it."""
+    w = torch.randn(6, 4, requires_grad=True)
+
+    def f(x, w):
+        gate = (x @ w).softmax(-1)
+        load = torch.nn.functional.one_hot(gate.argmax(-1), 4).float().mean(0)
+        return (load * gate.mean(0)).sum()
+
+    x = torch.randn(5, 6)
+    got = torch.compile(f, backend="cleave")(x, w)
+    want = f(x, w)
+    torch.testing.assert_close(got, want)
+    torch.testing.assert_close(torch.autograd.grad(got, w), torch.autograd.grad(want, w))

@@ -55,7 +55,8 @@ def joint_text(graph, results, reason_outside):
         elif is_call(n) and reason_outside(n) is not None:
             if n in of_tangents:
                 raise BackwardOutside(f"{n.target} of the backward is outside")
-            values = n.meta["val"] if isinstance(n.meta["val"], (list, tuple)) else [n.meta["val"]]
+            given = n.meta.get("val")  # none of a call without a result, such as a check
+            values = given if isinstance(given, (list, tuple)) else [given]
             for name, v in zip(result_names(n), values):
                 if v is not None:
                     text.add_placeholder(name, type_text(v))

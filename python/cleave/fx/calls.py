@@ -58,7 +58,7 @@ def is_call(node):
 
 def result_names(node):
     """The names of a call's results: `%n`, or `%n_0`, `%n_1` of one that returns several."""
-    v = node.meta["val"]
+    v = node.meta.get("val")
     return [f"{node.name}_{k}" for k in range(len(v))] if isinstance(v, (list, tuple)) else [node.name]
 
 
