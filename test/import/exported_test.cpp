@@ -4,10 +4,8 @@
 // tests: types.cpp weights.cpp
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <regex>
 
-#include "import/exported/json.h"
 #include "import/exported/model.h"
 #include "ir/text.h"
 #include "op/registry.h"
@@ -58,21 +56,6 @@ TEST(Exported, ReadsTheSmallestModel) {
   ASSERT_TRUE(m->weights.contains("w"));
   EXPECT_EQ(m->weights.at("w").to_vector<float>(), (std::vector<float>{2, 3}));
   EXPECT_EQ(m->torch_version, "2.13.0");
-}
-
-// Python's json writes what is no finite number as a bare word; PyTorch 2.6 leaves it so.
-TEST(Exported, ReadsBareWordsForNumbers) {
-  simdjson::dom::parser parser;
-  const auto root =
-      exported::parse_json(parser, R"({"a": [NaN, -Infinity,Infinity], "b": "NaN \" -Infinity"})");
-  ASSERT_TRUE(root.ok()) << root.failure().message;
-  const auto list = value_or_bug(exported::array_of(root->at_key("a").value(), "a"));
-  EXPECT_TRUE(std::isnan(value_or_bug(exported::floating_of(list.at(0).value(), "0"))));
-  EXPECT_EQ(value_or_bug(exported::floating_of(list.at(1).value(), "1")), -INFINITY);
-  EXPECT_EQ(value_or_bug(exported::floating_of(list.at(2).value(), "2")), INFINITY);
-  EXPECT_EQ(value_or_bug(exported::text_of(root->at_key("b").value(), "b")), "NaN \" -Infinity");
-  for (const char* wrong : {"[Nan]", "[NaN", "[Infinity1]", "[--Infinity]"})
-    EXPECT_FALSE(exported::parse_json(parser, wrong).ok()) << wrong;
 }
 
 // The same model as PyTorch 2.6 and 2.8 wrote it.

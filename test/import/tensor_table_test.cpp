@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "import/exported/json.h"
 #include "import/exported/weights.h"
 #include "test/import/archives.h"
 
@@ -102,6 +105,21 @@ TEST(TensorTable, EndsEarlyNowhereUnseen) {
   ASSERT_EQ(refusal_of(whole), "accepted");
   for (size_t size = 0; size < whole.size(); ++size)
     EXPECT_NE(refusal_of(whole.substr(0, size)), "accepted") << size;
+}
+
+// Python's json writes what is no finite number as a bare word; PyTorch 2.6 leaves it so.
+TEST(Json, ReadsBareWordsForNumbers) {
+  simdjson::dom::parser parser;
+  const auto root =
+      parse_json(parser, R"({"a": [NaN, -Infinity,Infinity], "b": "NaN \" -Infinity"})");
+  ASSERT_TRUE(root.ok()) << root.failure().message;
+  const auto list = value_or_bug(array_of(root->at_key("a").value(), "a"));
+  EXPECT_TRUE(std::isnan(value_or_bug(floating_of(list.at(0).value(), "0"))));
+  EXPECT_EQ(value_or_bug(floating_of(list.at(1).value(), "1")), -INFINITY);
+  EXPECT_EQ(value_or_bug(floating_of(list.at(2).value(), "2")), INFINITY);
+  EXPECT_EQ(value_or_bug(text_of(root->at_key("b").value(), "b")), "NaN \" -Infinity");
+  for (const char* wrong : {"[Nan]", "[NaN", "[Infinity1]", "[--Infinity]"})
+    EXPECT_FALSE(parse_json(parser, wrong).ok()) << wrong;
 }
 
 }  // namespace
