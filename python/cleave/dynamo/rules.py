@@ -119,14 +119,6 @@ def _apart(x1, x2):
     return aten.sub.Tensor(aten.unsqueeze.default(x1, -2), aten.unsqueeze.default(x2, -3))
 
 
-def _norm(x, p):
-    return aten.linalg_vector_norm.default(x, p, [-1])
-
-
-def cdist_forward(x1, x2, p, compute_mode):
-    return _norm(_apart(x1, x2), p)
-
-
 def _slope_of_norm(x, p, norm):
     """Of the norm over the last dim by each element; 0 where it is 0."""
     norm, size = aten.unsqueeze.default(norm, -1), aten.abs.default(x)
@@ -163,7 +155,7 @@ RULES = {aten._neg_view.default: neg_view,
          aten.bitwise_right_shift.Tensor: bitwise_right_shift,
          aten.bucketize.Tensor: bucketize, aten.searchsorted.Tensor: searchsorted,
          aten.index_reduce.default: index_reduce, aten.kthvalue.default: kthvalue,
-         aten._cdist_forward.default: cdist_forward, aten._cdist_backward.default: cdist_backward}
+         aten._cdist_backward.default: cdist_backward}
 
 
 def rule_of(op):
