@@ -1,6 +1,7 @@
 #include "compile/code_stages.h"
 
 #include "lower/add_workspace.h"
+#include "lower/align_storages.h"
 #include "lower/drop_redundant_checks.h"
 #include "lower/lower_graph.h"
 #include "lower/offload.h"
@@ -27,6 +28,7 @@ Result<LoweredProgram> link_library(LoweredProgram program, Backend& backend) {
 }
 
 Result<LoweredProgram> lay_in_place(LoweredProgram program, const Backend& backend, Save save) {
+  if (!backend.device().is_cpu()) align_storages(program);
   drop_redundant_checks(program);
   update_in_place(program, backend.device().is_cpu() ? BehindFailure::nothing_runs
                                                      : BehindFailure::library_calls_run);

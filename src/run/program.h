@@ -33,7 +33,7 @@ struct Storage {
   std::string name;  // of the value that it was made for
   DType dtype = DType::f32;
   int64_t elements = 0;
-  int64_t bytes = 0;     // elements * size; for a workspace the bytes asked for
+  int64_t bytes = 0;     // elements * size, and up to align_storages.h; of a workspace: asked for
   int placeholder = -1;  // its index; -1: in the arena
   bool workspace = false;
   int64_t first = -1, last = -1;  // thunks that touch it; -1: none

@@ -1,5 +1,6 @@
 // Columns with folds: a thread takes 4 or 8 neighbours, so that it reads them at once, and shares
-// the rows of long folds with others, which add up what they have in shared memory.
+// the rows of long folds with others, which add up what they have in shared memory. Of few columns
+// of many rows it takes one.
 //
 //   for c in min(768 - first, 64) lanes {       thread = split*16 + c/4
 //     fold over r in 256 { s = sum of ... }       rows split, split + 8, ...; then 8 sums in order
@@ -21,6 +22,7 @@ using loop::Op;
 namespace {
 
 constexpr int64_t rows_bytes = 256;  // that a thread holds of rows at once
+constexpr int totals_unrolled = 16;  // of the sums of a column that are added up
 
 }  // namespace
 
@@ -41,7 +43,7 @@ void PhaseWriter::columns(const loop::For& f, Block& out) {
                    .chunk = width,
                    .loops = {{f.loop.var, extent(f.loop.extent)}}};
   const int64_t* count = columns.count.as_const_int();
-  columns.may_be_beyond = count && *count != lanes;
+  columns.may_be_beyond = !count || *count != lanes;
   in_columns_ = true;
   ranges_.set(f.loop.var, Range{0, lanes - 1});
   Expr split(0), first = member_ * Expr(width);
@@ -96,7 +98,7 @@ void PhaseWriter::columns_rows(Elements row, const Expr& first, const Expr& begi
   for (const BufferAccess& a : accesses_of(*row.body, fold_chunk))
     if (seen.insert(a.buffer).second)
       row_bytes += row.chunk * size_of(from_.buffers[static_cast<size_t>(a.buffer)].dtype);
-  int64_t group = 8;
+  int64_t group = row.chunk == 1 ? 16 : 8;
   while (group > 1 && (group * row_bytes > rows_bytes || block % group != 0)) group /= 2;
   const int64_t* count = all.as_const_int();
   const bool are_all_there = count && *count % (block * splits) == 0;
@@ -220,8 +222,18 @@ void PhaseWriter::add_totals(const ColumnSums& sums, const Elements& columns, Bl
   };
   if (sums.is_shared_out)
     return for_each_total(sums, out, [&](size_t i, Block& to) {
+      const Fold& f = sums.folds[i];
       const Expr& total = sums.own_totals[i];
-      to.push_back({Assign{total, added(i, total, sums.shared[i], sums.column)}});
+      For each{.var = fresh("split"),
+               .begin = Expr(0),
+               .end = Expr(sums.splits),
+               .body = {},
+               .unrolled = sums.splits > totals_unrolled ? totals_unrolled : 0};
+      ranges_.set(each.var, Range{0, sums.splits - 1});
+      const Expr one = load(sums.shared[i], f.var.type(),
+                            sums.column + each.var * Expr(sums.lanes));
+      each.body.push_back({Assign{total, combined(f.op, total, cast(one, total_type(f)))}});
+      to.push_back({std::move(each)});
     });
   set_columns(sums.totals, columns, out, [&](size_t i, const Expr& k, DType type) {
     const Expr total = load(sums.totals[i], type, k);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t max_unrolled = 4, max_repeats = 4;  // chunks of a thread
 // Of what loops read again, in registers.
-constexpr int64_t max_kept_slots = 8, max_kept_bytes = 256, max_keeping_threads = 512;
+constexpr int64_t max_kept_slots = 16, max_kept_bytes = 256, max_keeping_threads = 512;
 
 }  // namespace
 
@@ -220,6 +220,11 @@ void PhaseWriter::chunk_at(const Elements& elements, const Expr& first, Block& o
   const int64_t size = elements.chunk;
   const int64_t* count = elements.count.as_const_int();
   const int64_t all = elements.stride > 0 ? elements.repeats * elements.stride : size;
+  if (size == 1 && elements.may_be_beyond) {
+    If inside{binary(Op::lt, first, elements.count), {}, {}};
+    chunk_elements(elements, first, true, inside.then);
+    return out.push_back({std::move(inside)});
+  }
   if (size == 1 || (count && *count % all == 0 && !elements.may_be_beyond))
     return chunk_elements(elements, first, true, out);
   const Expr end = first + Expr((elements.repeats - 1) * elements.stride + size);

@@ -18,6 +18,7 @@ namespace {
 
 constexpr int flat_threads = 256, few_threads = 128;
 constexpr int64_t flat_bytes = 64, max_flat_repeats = 4;  // that a thread reads at once
+constexpr int64_t max_short_row = 64;
 constexpr int64_t shared_bytes = 48 << 10;                // of a block with several teams
 constexpr int64_t max_own_elements = 64;  // of a local buffer in a thread's registers
 
@@ -157,7 +158,46 @@ void PhaseWriter::parallel(const loop::For& f) {
            std::holds_alternative<loop::Reduce>(s.node) || std::holds_alternative<loop::If>(s.node);
   });
   if (!has_loops) return flat(f);
+  if (has_short_rows(f)) return short_rows(f);
   teams(f, team_threads(f.body, from_));
+}
+
+// Whether an iteration has one loop over a few elements, which aren't neighbours eight at a time.
+bool PhaseWriter::has_short_rows(const loop::For& f) const {
+  auto* row = std::get_if<loop::For>(&f.body.back().node);
+  if (!row || row->kind != loop::ForKind::independent) return false;
+  const int64_t* n = row->loop.extent.as_const_int();
+  if (!n || *n < 2 || *n > max_short_row || *n % fold_chunk == 0) return false;
+  const auto is_let = [](const loop::Stmt& s) { return std::holds_alternative<loop::Let>(s.node); };
+  if (!std::all_of(f.body.begin(), f.body.end() - 1, is_let) ||
+      !std::ranges::all_of(row->body, [&](const loop::Stmt& s) {
+        return is_let(s) || std::holds_alternative<loop::Store>(s.node);
+      }))
+    return false;
+  return std::ranges::none_of(accesses_of(f.body, fold_chunk), [&](const BufferAccess& a) {
+    return from_.buffers[static_cast<size_t>(a.buffer)].access == loop::Access::local;
+  });
+}
+
+// A thread has one element of a row, so that neighbours access neighbouring memory.
+void PhaseWriter::short_rows(const loop::For& f) {
+  const auto& row = std::get<loop::For>(f.body.back().node);
+  const int64_t n = *f.loop.extent.as_const_int() * *row.loop.extent.as_const_int();
+  loop::Block element(f.body.begin(), f.body.end() - 1);
+  element.insert(element.end(), row.body.begin(), row.body.end());
+  begin(1, few_threads);
+  const int64_t blocks = blocks_for(n, few_threads);
+  ranges_.set(block_, Range{0, blocks - 1});
+  Block body, inside;
+  const Expr number = fresh("element");
+  let(number, block_ * Expr(few_threads) + thread_, body);
+  ranges_.set(number, Range{0, n - 1});
+  chunk({.count = Expr(n), .loops = {f.loop, row.loop}, .body = &element}, number, Expr(0), inside);
+  if (n % few_threads == 0)
+    body.insert(body.end(), inside.begin(), inside.end());
+  else
+    body.push_back({If{binary(Op::lt, number, Expr(n)), std::move(inside), {}}});
+  end(blocks, few_threads, std::move(body));
 }
 
 // Chunks of a thread, whose reads come first: so many that they are of flat_bytes, where there are
@@ -180,9 +220,17 @@ int64_t PhaseWriter::flat_repeats(const loop::For& f, int64_t block_elements) co
 
 void PhaseWriter::flat(const loop::For& f) {
   const int64_t n = *f.loop.extent.as_const_int();
-  const bool has_halves = std::ranges::any_of(
-      from_.buffers, [](const loop::Buffer& b) { return b.elements > 1 && size_of(b.dtype) <= 2; });
-  const int64_t chunk = n < sizes_.medium ? 1 : n >= sizes_.large && has_halves ? 8 : 4;
+  // Of 8 that a thread writes of 4 bytes and more each, a sector of memory would be written in two
+  // parts.
+  bool has_halves = false, writes_words = false;
+  for (const BufferAccess& a : accesses_of(f.body, fold_chunk)) {
+    const loop::Buffer& b = from_.buffers[static_cast<size_t>(a.buffer)];
+    if (b.elements <= 1) continue;
+    has_halves |= size_of(b.dtype) <= 2;
+    writes_words |= a.is_write && size_of(b.dtype) > 2;
+  }
+  const bool takes_eight = n >= sizes_.large && has_halves && !writes_words;
+  const int64_t chunk = n < sizes_.medium ? 1 : takes_eight ? 8 : 4;
   const int threads = chunk > 1 ? flat_threads : few_threads;
   const int64_t repeats = chunk > 1 ? flat_repeats(f, threads * chunk) : 1;
   begin(1, threads);

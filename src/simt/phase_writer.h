@@ -57,6 +57,8 @@ class PhaseWriter {
   void place_locals(const loop::Block& body);
   void end(int64_t blocks, int threads, Block body);
   void flat(const loop::For& f);
+  bool has_short_rows(const loop::For& f) const;
+  void short_rows(const loop::For& f);
   int64_t flat_repeats(const loop::For& f, int64_t block_elements) const;
   void teams(const loop::For& f, int team);
 

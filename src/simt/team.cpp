@@ -33,7 +33,9 @@ bool any_inside(const loop::Block& block, const F& test) {
   });
 }
 
-constexpr int most_splits = 32;
+constexpr int most_splits = 32, most_narrow_splits = 64;
+constexpr int64_t narrow_columns = 8, narrow_blocks = 16;
+constexpr int64_t narrow_shared_bytes = 64 * 1024;  // for the sums of all threads of a team
 constexpr int64_t thread_bytes = 400;  // of columns, in registers
 
 // That a thread holds for a column: sums, what it reads, and what it writes in each row.
@@ -70,9 +72,29 @@ bool reads_and_writes_one(const loop::Block& body) {
   });
 }
 
+// Blocks of rows of the longest fold; 0: not known.
+int64_t most_blocks(const loop::For& f) {
+  int64_t blocks = 1;
+  for (const loop::Stmt& s : f.body)
+    if (auto* r = std::get_if<loop::Reduce>(&s.node)) {
+      const int64_t n = most_elements(r->loops), rows = column_block(*r);
+      if (n == 0) return 0;
+      blocks = std::max(blocks, (n + rows - 1) / rows);
+    }
+  return blocks;
+}
+
+// Few columns of many rows, as of the parts of long folds: a thread has one, so that as many threads
+// as there are columns and blocks have their reads under way.
+bool is_narrow(const loop::For& f) {
+  const int64_t n = most_elements({f.loop});
+  return n > 0 && n <= narrow_columns && most_blocks(f) >= narrow_blocks;
+}
+
 }  // namespace
 
 int column_width(const loop::For& f, const loop::Kernel& kernel) {
+  if (is_narrow(f)) return 1;
   const int64_t bytes = column_bytes(f, kernel);
   for (const BufferAccess& a : accesses_of(f.body, fold_chunk)) {
     const loop::Buffer& b = kernel.buffers[static_cast<size_t>(a.buffer)];
@@ -94,13 +116,15 @@ int64_t column_block(const loop::Reduce& r) {
 }
 
 int column_splits(const loop::For& f) {
-  int64_t blocks = 1;
+  const int64_t blocks = most_blocks(f);
+  if (!is_narrow(f)) return power_of_two(blocks == 0 ? most_splits : blocks, most_splits);
+  int64_t folds = 0;
   for (const loop::Stmt& s : f.body)
-    if (auto* r = std::get_if<loop::Reduce>(&s.node)) {
-      const int64_t n = most_elements(r->loops), rows = column_block(*r);
-      blocks = std::max(blocks, n > 0 ? (n + rows - 1) / rows : int64_t{most_splits});
-    }
-  return power_of_two(blocks, most_splits);
+    if (auto* r = std::get_if<loop::Reduce>(&s.node)) folds += std::ssize(r->folds);
+  int splits = power_of_two(blocks, most_narrow_splits);
+  const int64_t of_split = folds * narrow_columns * size_of(DType::f64);
+  while (splits > 1 && splits * of_split > narrow_shared_bytes) splits /= 2;
+  return splits;
 }
 
 int column_threads(const loop::For& f, const loop::Kernel& kernel) {
@@ -137,7 +161,7 @@ int fold_threads(int64_t n) {
   const int64_t chunks = (n + fold_chunk - 1) / fold_chunk;
   if (n <= 0) return warp_lanes;
   if (n <= 2048) return power_of_two(chunks, warp_lanes);
-  return n <= 8192 ? 128 : n <= 32768 ? 256 : max_threads;
+  return n <= 8192 ? 128 : n <= 32768 ? 256 : n <= 65536 ? 512 : max_threads;
 }
 
 int64_t most_elements(const std::vector<loop::Loop>& loops) {

@@ -45,7 +45,7 @@ TEST(Team, of_a_fold) {
   const std::pair<int64_t, int> all[] = {{1, 1},        {8, 1},         {9, 2},      {16, 2},
                                          {17, 4},       {255, 32},      {256, 32},   {2048, 32},
                                          {2049, 128},   {8192, 128},    {8193, 256}, {32768, 256},
-                                         {32769, 1024}, {1 << 30, 1024}};
+                                         {32769, 512}, {65536, 512}, {65537, 1024}, {1 << 30, 1024}};
   for (const auto& [n, threads] : all) EXPECT_EQ(fold_threads(n), threads) << n;
   EXPECT_EQ(fold_threads(0), warp_lanes);  // not known
 }
@@ -56,7 +56,7 @@ TEST(Team, is_that_of_the_longest_statement) {
   EXPECT_EQ(team_of(fold_of("q in 40, r in 100")), 128);
   EXPECT_EQ(team_of(fold_of("r in %n[p]")), 32);
   EXPECT_EQ(team_of(fold_of("r in min(%n[p], 64)")), 8);
-  EXPECT_EQ(team_of(fold_of("r in 64") + "\n" + loop_of("40000")), 1024);
+  EXPECT_EQ(team_of(fold_of("r in 64") + "\n" + loop_of("40000")), 512);
   EXPECT_EQ(team_of("for t in 3 {\n" + loop_of("768") + "\n}"), 32);
   EXPECT_EQ(team_of("if lt(p, 2) {\n" + loop_of("768") + "\n}"), 32);
 }
@@ -123,6 +123,25 @@ TEST(Team, of_columns) {
       "}\n      %y[c] = s\n    }\n  }\n}\n";
   const loop::Kernel k = test::loops(halves);
   EXPECT_EQ(team_threads(of_iteration(k), k), 8);
+}
+
+// A thread has one of few columns, and more threads share their rows.
+TEST(Team, of_few_columns_of_many_rows) {
+  const auto narrow = [](const std::string& columns, const std::string& rows, int folds) {
+    std::string all = "for c in " + columns + " lanes {\n";
+    for (int i = 0; i < folds; ++i)
+      all += fmt::format("fold over r in {} {{\ns{} = sum of %x[r*64 + c]\n}}\n", rows, i);
+    return all + "%y[p*64 + c] = s0\n}";
+  };
+  EXPECT_EQ(threads_of(narrow("8", "1024", 1)), 512);
+  EXPECT_EQ(threads_of(narrow("min(%n[p], 8)", "1024", 1)), 512);
+  EXPECT_EQ(threads_of(narrow("5", "1024", 1)), 512);
+  EXPECT_EQ(threads_of(narrow("8", "512", 1)), 256);
+  EXPECT_EQ(threads_of(narrow("8", "255", 1)), 128);
+  EXPECT_EQ(threads_of(narrow("8", "240", 1)), 32);   // 15 blocks: 4 columns to a thread
+  EXPECT_EQ(threads_of(narrow("9", "1024", 1)), 128);
+  EXPECT_EQ(threads_of(narrow("8", "1024", 16)), 512);
+  EXPECT_EQ(threads_of(narrow("8", "1024", 17)), 256);  // shared memory for their sums
 }
 
 TEST(Team, columns_that_are_shared_out_as_any_other_loop) {

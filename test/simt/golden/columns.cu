@@ -58,7 +58,10 @@ k_0(const float *x_, float *y_, int64_t kernel, int64_t *fault) {
     }
     __syncthreads();
     if (((member6 / 64) == 0)) {
-      total10 = ((((((((((((((((total10 + ((double)sums3_[total9])) + ((double)sums3_[(total9 + 64)])) + ((double)sums3_[(total9 + 128)])) + ((double)sums3_[(total9 + 192)])) + ((double)sums3_[(total9 + 256)])) + ((double)sums3_[(total9 + 320)])) + ((double)sums3_[(total9 + 384)])) + ((double)sums3_[(total9 + 448)])) + ((double)sums3_[(total9 + 512)])) + ((double)sums3_[(total9 + 576)])) + ((double)sums3_[(total9 + 640)])) + ((double)sums3_[(total9 + 704)])) + ((double)sums3_[(total9 + 768)])) + ((double)sums3_[(total9 + 832)])) + ((double)sums3_[(total9 + 896)])) + ((double)sums3_[(total9 + 960)]));
+      #pragma unroll
+      for (int32_t split20 = 0; split20 < 16; ++split20) {
+        total10 = (total10 + ((double)sums3_[(total9 + (split20 * 64))]));
+      }
     }
   }
   __syncthreads();
@@ -67,23 +70,23 @@ k_0(const float *x_, float *y_, int64_t kernel, int64_t *fault) {
   }
   __syncthreads();
   #pragma unroll
-  for (int32_t k20 = 0; k20 < 4; ++k20) {
-    s_sum_[k20] = sums3_[(column8 + k20)];
+  for (int32_t k21 = 0; k21 < 4; ++k21) {
+    s_sum_[k21] = sums3_[(column8 + k21)];
   }
   if ((split7 == 0)) {
     if (((column8 + 4) <= min_i32((100 - (p * 64)), 64))) {
       #pragma unroll
-      for (int32_t k21 = 0; k21 < 4; ++k21) {
-        y_1[k21] = s_sum_[k21];
+      for (int32_t k22 = 0; k22 < 4; ++k22) {
+        y_1[k22] = s_sum_[k22];
       }
       copy_bytes<16>(&y_[((p * 64) + column8)], y_1);
     }
     else {
       #pragma unroll
-      for (int32_t k22 = 0; k22 < 4; ++k22) {
-        if (((column8 + k22) < min_i32((100 - (p * 64)), 64))) {
-          const int32_t c = (column8 + k22);
-          y_[((p * 64) + c)] = s_sum_[k22];
+      for (int32_t k23 = 0; k23 < 4; ++k23) {
+        if (((column8 + k23) < min_i32((100 - (p * 64)), 64))) {
+          const int32_t c = (column8 + k23);
+          y_[((p * 64) + c)] = s_sum_[k23];
         }
       }
     }
