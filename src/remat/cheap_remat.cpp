@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/work_time.h"
 #include "cut/joint_view.h"
 #include "cut/tags.h"
 #include "ir/edit.h"
@@ -53,7 +54,7 @@ class CheapRematerializer {
   Result<CheapRemat> run() {
     CheapRemat out;
     int64_t total_ns = 0;
-    for (const NodeId n : order_) total_ns += call_ns(g_, n, rates_);
+    for (const NodeId n : order_) total_ns += fused_ns(n);
     const double max_ns = limits_.max_time * static_cast<double>(total_ns);
     const Moment whole = peak();
     Moment now = whole;
@@ -90,6 +91,16 @@ class CheapRematerializer {
   };
 
   ValueId root(ValueId v) const { return storage_of(g_, v); }
+
+  // Of a call in its place: one that will be fused reads mostly what is in registers.
+  int64_t fused_ns(NodeId n) const {
+    const int64_t alone = call_ns(g_, n, rates_);
+    const Node& node = g_.node(n);
+    if (has(node.op->traits, Trait::compute_intensive)) return alone;
+    int64_t written = 0;
+    for (uint32_t k = 0; k < node.output_count; ++k) written += hint_bytes_of(g_, node.out(k));
+    return std::min(alone, work_ns(0, written, rates_.pointwise_gflops, rates_));
+  }
 
   void add(NodeId n) {
     const Node& node = g_.node(n);

@@ -351,8 +351,8 @@ TEST(DeviceOperands, too_little_memory_is_an_error_that_says_how_much) {
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.failure().kind, ErrorKind::user);
   EXPECT_EQ(made.failure().message,
-            "cuda:0: 65536 B of 65536 are free; the arena needs 400000 (the planned peak is "
-            "800000, which a memory_budget lowers)");
+            "cuda:0: 65536 B of 65536 are free; the arena needs 400128 (the planned peak is "
+            "800128, which a memory_budget lowers)");
 }
 
 }  // namespace

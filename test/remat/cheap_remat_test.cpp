@@ -71,6 +71,23 @@ TEST(KeepLess, takes_no_more_time_than_it_may) {
   EXPECT_LE(kept.recompute_ns, whole / 20);
 }
 
+// Calls that will be fused take as long as their results take to write, not what they take alone.
+TEST(KeepLess, of_calls_that_are_fused_counts_what_they_write) {
+  std::string text = layers_text(6);
+  std::string chain = "  %t0 = add(%x6, %x6)\n";
+  for (int k = 1; k < 60; ++k) chain += fmt::format("  %t{} = add(%t{}, %x6)\n", k, k - 1);
+  text.insert(text.find("  %loss"), chain);
+  Graph g = joint_of(text);
+  int64_t alone = 0;
+  for (const NodeId n : g.order()) alone += call_ns(g, n, {});
+  Graph all = g;
+  const CheapRemat possible = value_or_throw(cheap_remat(all, {}, anything));
+  const double share = 0.9 * static_cast<double>(possible.recompute_ns) / static_cast<double>(alone);
+  const CheapRemat kept = cheaply_recomputed(g, {.max_time = share, .min_gain = 0, .far_calls = 2});
+  EXPECT_GT(kept.calls, 0);
+  EXPECT_LT(kept.recompute_ns, possible.recompute_ns * 3 / 4);
+}
+
 TEST(KeepLess, leaves_alone_what_gains_little) {
   const CheapRematLimits loose{.max_time = 0.5, .far_calls = 8};
   Graph changed = joint_of(layers_text(6));

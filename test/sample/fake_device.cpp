@@ -14,6 +14,7 @@
 
 #include "backend/make_backend.h"
 #include "base/alignment.h"
+#include "base/device_alignment.h"
 #include "run/queue_graph.h"
 #include "test/sample/backend_of.h"
 
@@ -375,7 +376,7 @@ class FakeArena final : public ArenaMemory {
   int64_t touched_bytes() const override {
     const std::byte* const begin = memory_->at(data());
     for (int64_t i = size_bytes(); i > 0; --i)
-      if (begin[i - 1] != pattern(i - 1)) return rounded(i);
+      if (begin[i - 1] != pattern(i - 1)) return rounded_for_device(i);
     return 0;
   }
   void* queue() const override { return &queue_; }

@@ -64,14 +64,39 @@ TEST(MapThreads, chunks_of_large_flat_loops) {
   EXPECT_EQ(map_threads(test::loops(text(8192)), small).phases[0].blocks, 4);  // 2 x 4 x 256 each
   for (const int64_t n : {8192, 8191, 8193, 9000, 12288, 5000})
     EXPECT_EQ(test::wrong(text(n)), "") << n;
-  const std::string casts =
-      "kernel %y(%x: bf16[N] read, %y: f32[N] write) work N {\n"
-      "  for p in N parallel {\n    %y[p] = %x[p] + 1.0\n  }\n}\n";
-  for (const int64_t n : {32768, 32767, 32776, 40000, 65536}) {
-    const std::string at = test::with(casts, {{"N", n}});
-    EXPECT_EQ(test::wrong(at), "") << n;
+  // Eight neighbours of halves that are written; four of words.
+  for (const auto& [from, to, blocks] : {std::tuple{"bf16", "bf16", 4}, {"bf16", "f32", 8}}) {
+    const std::string casts = fmt::format(
+        "kernel %y(%x: {}[N] read, %y: {}[N] write) work N {{\n"
+        "  for p in N parallel {{\n    %y[p] = %x[p] + 1.0\n  }}\n}}\n",
+        from, to);
+    for (const int64_t n : {32768, 32767, 32776, 40000, 65536}) {
+      const std::string at = test::with(casts, {{"N", n}});
+      EXPECT_EQ(test::wrong(at), "") << n;
+    }
+    const loop::Kernel whole = test::loops(test::with(casts, {{"N", 32768}}));
+    EXPECT_EQ(map_threads(whole, small).phases[0].blocks, blocks) << to;
   }
-  EXPECT_EQ(map_threads(test::loops(test::with(casts, {{"N", 32768}})), small).phases[0].blocks, 4);
+}
+
+// Loops over a few elements, as of the weights of a 3x3 kernel: a thread has one element.
+TEST(MapThreads, short_rows_are_flat) {
+  const std::string weights =
+      "kernel %y(%x: bf16[M] read, %s: f32[P] read, %y: f32[M] update) work M {\n"
+      "  for p in P parallel {\n    let q = truncdiv(p, 4)\n    let scale = %s[p]\n"
+      "    for i in I independent {\n"
+      "      %y[p*I + i] = %y[p*I + i] + scale*%x[q*(4*I) + i*4 + truncmod(p, 4)]\n    }\n  }\n}\n";
+  const auto of = [&](int64_t p, int64_t i) {
+    return test::with(weights, {{"M", p * i}, {"P", p}, {"I", i}});
+  };
+  for (const auto& [p, i] : {std::pair{4, 9}, {8, 3}, {400, 9}, {64, 49}, {64, 2}, {128, 63}})
+    EXPECT_EQ(test::wrong(of(p, i)), "") << p << " " << i;
+  const simt::Kernel nines = mapped(of(400, 9));
+  EXPECT_EQ(nines.phases[0].blocks, (400 * 9 + 127) / 128);
+  EXPECT_EQ(nines.phases[0].threads, 128);
+  // Rows of eights are read eight at a time, and long ones by a team.
+  EXPECT_NE(mapped(of(400, 8)).phases[0].blocks, (400 * 8 + 127) / 128);
+  EXPECT_NE(mapped(of(64, 65)).phases[0].blocks, (64 * 65 + 127) / 128);
 }
 
 const std::string tiles =

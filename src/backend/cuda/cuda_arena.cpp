@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "backend/cuda/stream_graph.h"
+#include "base/device_alignment.h"
 
 namespace cleave::cuda {
 namespace {
 
-constexpr int64_t unit = 256, fault_bytes = 32;
+constexpr int64_t fault_bytes = 32;
 // Of pinned memory: the words of faults of each turn and of finish(), and a flag.
 constexpr int64_t last_words_at = ArenaMemory::turns * fault_bytes;
 constexpr int64_t flag_at = last_words_at + fault_bytes, pinned_bytes = flag_at + fault_bytes;
@@ -35,7 +36,7 @@ class CudaArena final : public ArenaMemory {
   }
   Status allocate(int64_t bytes) {
     bytes_ = bytes;
-    room_ = (bytes + unit - 1) / unit * unit;
+    room_ = rounded_for_device(bytes);
     CLEAVE_TRY(block_, device_->allocate(room_ + fault_bytes, "arena"));
     CLEAVE_TRY(void* const pinned, device_->allocate_pinned(pinned_bytes));
     pinned_ = static_cast<std::byte*>(pinned);
@@ -248,7 +249,7 @@ int64_t CudaArena::touched_bytes() const {
     const int64_t begin = (end - 1) / part * part;
     copy_back(block_ + static_cast<CUdeviceptr>(begin), bytes.data(), end - begin);
     for (int64_t i = end - begin; i > 0; --i)
-      if (bytes[static_cast<size_t>(i - 1)] != pattern_byte) return (begin + i + 63) / 64 * 64;
+      if (bytes[static_cast<size_t>(i - 1)] != pattern_byte) return rounded_for_device(begin + i);
     end = begin;
   }
   return 0;
