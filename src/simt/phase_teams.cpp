@@ -265,10 +265,12 @@ void PhaseWriter::chunk_elements(const Elements& elements, const Expr& first, bo
   } else {
     affines_.set(first, Affine{0, size});
   }
-  const auto share = [&](const Expr& at, Block& to) {  // what the elements of a chunk share
-    if (elements.shared == 0) return;
+  // What the elements of a chunk share, if it has several, all of which are there.
+  const size_t shared = is_full && size > 1 ? elements.shared : 0;
+  const auto share = [&](const Expr& at, Block& to) {
+    if (shared == 0) return;
     let(last.var, at, to);
-    for (size_t k = 0; k < elements.shared; ++k) thread_stmt((*elements.body)[k], to);
+    for (size_t k = 0; k < shared; ++k) thread_stmt((*elements.body)[k], to);
   };
   // The reads of all repeats, then their elements, then the writes.
   const Expr repeat = repeats == 1 ? Expr(0) : fresh("repeat");
@@ -307,7 +309,7 @@ void PhaseWriter::chunk_elements(const Elements& elements, const Expr& first, bo
     bind_outer(binary(Op::truncdiv, number, last.extent), body);
   }
   limits(last);
-  const loop::Block rest(elements.body->begin() + static_cast<std::ptrdiff_t>(elements.shared),
+  const loop::Block rest(elements.body->begin() + static_cast<std::ptrdiff_t>(shared),
                          elements.body->end());
   thread_block(rest, body);
   Exprs values;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "emit/instruction.h"
+#include "simt/scopes.h"
 #include "loop/replace.h"
 #include "simt/shadow.h"
 
@@ -43,6 +44,8 @@ class PhaseRun {
   // Returns how many checks the phase has.
   size_t run() {
     number_checks(phase_.body);
+    if (const std::string twice = declared_twice(phase_); !twice.empty())
+      defect("{} is declared twice in one scope", twice);
     for (block_ = 0; block_ < phase_.blocks && !is_over(); ++block_) run_block();
     return checks_.size();
   }

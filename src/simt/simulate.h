@@ -13,6 +13,7 @@
 //   - an access out of a buffer's bounds, a wide one that isn't aligned, an element of shared
 //     memory or of the thread's that is read before it is written
 //   - a barrier or an exchange that some threads of a team reach and others don't
+//   - a variable that a scope declares twice, which no C compiler takes (scopes.h)
 //
 // Functions have the bits of the CPU (emit/instruction.h).
 #pragma once

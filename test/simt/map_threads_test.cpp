@@ -164,10 +164,11 @@ TEST(MapThreads, flat_loops_of_all_types) {
 
 TEST(MapThreads, flat_loops_over_rows) {
   const std::string text =
-      "kernel %y(%x: f32[262144] read, %b: f32[N] read, %y: f32[262144] write) work 262144 {\n"
-      "  for p in 262144 parallel {\n    let q = truncdiv(p, N)\n    let i = p - q*N\n"
-      "    %y[p] = %x[p] + %b[i]\n  }\n}\n";
-  expect_right(text, {3, 4, 64, 1000});
+      "kernel %y(%x: f32[M] read, %b: f32[N] read, %y: f32[M] write) work M {\n"
+      "  for p in M parallel {\n    let i = truncmod(p, N)\n    let q = truncdiv(p, N)\n"
+      "    let first = %x[q*N]\n    %y[p] = %x[p] + %b[i] + first\n  }\n}\n";
+  for (const int64_t elements : {12000, 192000})  // one to a thread, and four
+    expect_right(test::with(text, {{"M", elements}}), {3, 4, 48, 1000});
 }
 
 TEST(MapThreads, one_buffer_that_is_read_and_written) {

@@ -201,6 +201,20 @@ TEST_F(SimulateThreads, each_thread_has_its_own_memory) {
   EXPECT_EQ(y_memory[5], 5);
 }
 
+TEST_F(SimulateThreads, a_variable_that_a_scope_declares_twice) {
+  const Stmt once{Let{v, f32(1)}}, stored{store_y(thread, v)};
+  const For inside{.var = k, .begin = Expr(0), .end = Expr(2), .body = {once, stored}};
+  EXPECT_EQ(found({once, stored, {inside}}), no_defects);
+  EXPECT_EQ(found({once, once, stored}),
+            std::vector<std::string>{"k: v is declared twice in one scope"});
+  For twice = inside;
+  twice.body.insert(twice.body.begin(), once);
+  EXPECT_EQ(found({once, stored, {twice}}),
+            std::vector<std::string>{"k: v is declared twice in one scope"});
+  EXPECT_EQ(found({{If{less(thread, 9), {once, once}, {}}}}).size(), 1u);
+  EXPECT_EQ(found({{If{less(thread, 9), {}, {once, once}}}}).size(), 1u);
+}
+
 TEST_F(SimulateThreads, the_first_check_that_fails) {
   const Stmt passes = {Check{less(thread, 64), thread, Expr(64), "a"}};
   const Stmt fails = {Check{less(thread, 40), thread, Expr(40), "b"}};
