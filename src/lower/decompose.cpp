@@ -3,6 +3,7 @@
 #include "ir/builder.h"
 #include "ir/edit.h"
 #include "ir/subgraph.h"
+#include "lower/attention_in_parts.h"
 #include "loop/lower_rule.h"
 
 namespace cleave {
@@ -12,7 +13,8 @@ using Wanted = std::function<bool(const OpView&)>;
 
 Wanted lowered_by_decomposition(bool on_gpu) {
   return [on_gpu](const OpView& op) {
-    return op.def().lower.present() && (*op.def().lower)->decomposes(op, on_gpu);
+    return (op.def().lower.present() && (*op.def().lower)->decomposes(op, on_gpu)) ||
+           (on_gpu && runs_in_parts(op));
   };
 }
 

@@ -73,6 +73,12 @@ struct AttentionParts {
   ValueId query, key, value, scores;
 };
 AttentionParts attention_parts(Builder& b, const AttentionView& call);
+// In which weights, and what is like them, are multiplied by values, keys, queries and cotangents:
+// as PyTorch's kernels do, in the type of the call's halves, unless heads share an operand, whose
+// gradient is a sum then; else in `work`.
+DType product_dtype(const AttentionView& call, const AttentionShape& s);
+// Operand k (0 query, 1 key, 2 value) of the parts in the dtype `t`, which is product_dtype.
+ValueId factor(Builder& b, const AttentionView& call, const AttentionParts& p, int k, DType t);
 // Marks rows of scores in which every element is -inf, as bool [*batch,rows,1].
 ValueId closed_rows(Builder& b, ValueId scores);
 // Returns the softmax of each row; zeros in closed rows if there may be any.

@@ -93,6 +93,16 @@ AttentionParts attention_parts(Builder& b, const AttentionView& call) {
   return p;
 }
 
+DType product_dtype(const AttentionView& call, const AttentionShape& s) {
+  const DType own = call.type(0).dtype;
+  return size_of(own) == 2 && s.key_group == Dim(1) && s.value_group == Dim(1) ? own : call.work();
+}
+
+ValueId factor(Builder& b, const AttentionView& call, const AttentionParts& p, int k, DType t) {
+  if (t == call.work()) return k == 0 ? p.query : k == 1 ? p.key : p.value;
+  return flat_operand(b, p.shape, call.op.in(call.query + k), 1, t);
+}
+
 ValueId closed_rows(Builder& b, ValueId scores) {
   const ValueId open = b.ne(scores, -INFINITY);
   return b.logical_not(b.call1("any", {open}, {{"dim", -1}, {"keepdim", true}}));

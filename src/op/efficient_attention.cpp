@@ -138,7 +138,9 @@ Values decompose(Builder& b, const OpView& op) {
   weights = b.where(kept, b.mul(weights, keep_scale(op.float_attr("dropout_p"))), 0.0);
   const ValueId seed = b.call1("select", {rng}, {{"dim", 0}, {"index", 0}});
   const ValueId step = b.call1("select", {rng}, {{"dim", 0}, {"index", 1}});
-  const ValueId y = with_batch(b, p.shape, b.bmm(weights, p.value));
+  const DType t = product_dtype(call, p.shape);
+  const ValueId y =
+      with_batch(b, p.shape, b.bmm(b.convert(weights, t), factor(b, call, p, 2, t)));
   const ValueId sums = op.bool_attr("compute_log_sumexp")
                            ? padded_sums(b, log_sums(b, p.scores))
                            : b.full(op.out_type(1).shape, 0.0, op.out_type(1).dtype);

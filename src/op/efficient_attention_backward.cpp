@@ -164,12 +164,18 @@ Values decompose(Builder& b, const OpView& op) {
   const ValueId out = without_batch(b, b.convert(op.in(at_out), work));
   const ValueId own = b.sum(b.mul(g, out), {-1}, true);
   const ValueId dscores = b.mul(weights, b.sub(dweights, own));
-  const ValueId scaled = b.mul(dscores, call.scale());
+  const DType t = product_dtype(call, s);
+  const ValueId scaled = b.convert(b.mul(dscores, call.scale()), t);
+  const ValueId given = t == work ? g : without_batch(b, b.convert(op.in(at_grad_out), t));
   Values d(4);
-  if (mask[0]) d[0] = from_flat(b, s, b.bmm(scaled, p.key), 1, call.type(0));
+  if (mask[0])
+    d[0] = from_flat(b, s, b.bmm(scaled, factor(b, call, p, 1, t)), 1, call.type(0));
   if (mask[1])
-    d[1] = from_flat(b, s, b.bmm(flipped(b, scaled), p.query), s.key_group, call.type(1));
-  if (mask[2]) d[2] = from_flat(b, s, b.bmm(flipped(b, dropped), g), s.value_group, call.type(2));
+    d[1] = from_flat(b, s, b.bmm(flipped(b, scaled), factor(b, call, p, 0, t)), s.key_group,
+                     call.type(1));
+  if (mask[2])
+    d[2] = from_flat(b, s, b.bmm(flipped(b, b.convert(dropped, t)), given), s.value_group,
+                     call.type(2));
   if (mask[3]) {
     const Type& bias = op.in_type(at_bias);
     d[3] = b.convert(b.sum_to(with_batch(b, s, dscores), bias.shape), bias.dtype);

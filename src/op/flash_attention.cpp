@@ -142,8 +142,9 @@ Result<Arrays> reference_backward(const OpView& op, std::span<const Array* const
 Values decompose(Builder& b, const OpView& op) {
   const AttentionView call = forward_call(op);
   const AttentionParts p = attention_parts(b, call);
-  const ValueId weights = attention_weights(b, call, p.scores);
-  const ValueId y = with_batch(b, p.shape, b.bmm(without_batch(b, weights), p.value));
+  const DType t = product_dtype(call, p.shape);
+  const ValueId weights = b.convert(without_batch(b, attention_weights(b, call, p.scores)), t);
+  const ValueId y = with_batch(b, p.shape, b.bmm(weights, factor(b, call, p, 2, t)));
   return {b.convert(y, call.type(0).dtype), log_sums(b, p.scores)};
 }
 
@@ -160,10 +161,15 @@ Values decompose_backward(Builder& b, const OpView& op) {
   const ValueId g = without_batch(b, b.convert(op.in(grad_out), work));
   const ValueId dweights = b.bmm(g, flipped(b, p.value));
   const ValueId own = b.sum(b.mul(g, without_batch(b, b.convert(op.in(out), work))), {-1}, true);
-  const ValueId dscores = b.mul(b.mul(weights, b.sub(dweights, own)), call.scale());
-  return {from_flat(b, s, b.bmm(dscores, p.key), 1, call.type(0)),
-          from_flat(b, s, b.bmm(flipped(b, dscores), p.query), s.key_group, call.type(1)),
-          from_flat(b, s, b.bmm(flipped(b, weights), g), s.value_group, call.type(2))};
+  const DType t = product_dtype(call, s);
+  const ValueId dscores =
+      b.convert(b.mul(b.mul(weights, b.sub(dweights, own)), call.scale()), t);
+  const ValueId given = t == work ? g : without_batch(b, b.convert(op.in(grad_out), t));
+  return {from_flat(b, s, b.bmm(dscores, factor(b, call, p, 1, t)), 1, call.type(0)),
+          from_flat(b, s, b.bmm(flipped(b, dscores), factor(b, call, p, 0, t)), s.key_group,
+                    call.type(1)),
+          from_flat(b, s, b.bmm(flipped(b, b.convert(weights, t)), given), s.value_group,
+                    call.type(2))};
 }
 
 Values grad_of_sums(Builder& b, const GradView& op) {

@@ -1,0 +1,22 @@
+// Which calls of attention a GPU computes as products, with kernels between them:
+//
+//   scores = query @ key^T, weights = exp(scores - sums), dvalue = weights^T @ dout, ...
+//
+// cuDNN has one kernel for a call of halves without mask and dropout, and, in all of its versions,
+// for the gradient of one whose keys are a multiple of 128. Any other is a kernel of our own, which
+// keeps no scores and takes many times as long as the products; where the scores are few, it isn't
+// worth that.
+#pragma once
+#include "ir/op_view.h"
+
+namespace cleave {
+
+struct AttentionPartsLimits {
+  int64_t least_scores = int64_t{1} << 15;  // below, one kernel is as fast
+  int64_t most_bytes = int64_t{1} << 28;    // of the scores, in the type that they are computed in
+};
+
+// For a call of any operator; sizes at their hints.
+bool runs_in_parts(const OpView& op, const AttentionPartsLimits& limits = {});
+
+}  // namespace cleave

@@ -1,0 +1,92 @@
+// Which calls of attention are products and kernels between them on a GPU, and what they become.
+#include "lower/attention_in_parts.h"
+
+#include <gtest/gtest.h>
+
+#include "lower/decompose.h"
+#include "test/cut/halves.h"
+
+namespace cleave {
+namespace {
+
+using test::core;
+using test::count;
+using test::joint_of;
+
+constexpr const char* forward = "_scaled_dot_product_flash_attention_for_cpu";
+constexpr const char* backward = "_scaled_dot_product_flash_attention_for_cpu_backward";
+
+// The joint graph of a call of two heads, decomposed as for a GPU. The gradient repeats the forward,
+// which a later pass merges with the first one.
+Graph decomposed(const std::string& type, int64_t rows, int64_t columns, int64_t width,
+                 const std::string& mask = "", bool on_gpu = true) {
+  const std::string masked = mask.empty() ? "" : ", %m";
+  Graph g = joint_of(fmt::format(
+      "graph @main(%q: input {0}[4,2,{1},{3}] grad, %k: input {0}[4,2,{2},{3}] grad, "
+      "%v: input {0}[4,2,{2},{3}] grad{4}) {{\n"
+      "  %y = scaled_dot_product_attention(%q, %k, %v{5})\n"
+      "  %s = sum(%y; dim=[0,1,2,3])\n  return %s\n}}\n",
+      type, rows, columns, width, mask.empty() ? "" : ", %m: input " + mask, masked));
+  const Status done = decompose_for_lowering(g, core(), on_gpu);
+  EXPECT_TRUE(done.ok()) << done.failure().message;
+  return g;
+}
+
+TEST(AttentionInParts, what_one_kernel_takes_stays) {
+  const Graph g = decomposed("bf16", 128, 128, 64);
+  EXPECT_EQ(count(g, forward), 2);
+  EXPECT_EQ(count(g, backward), 1);
+  EXPECT_EQ(count(g, "bmm"), 0);
+}
+
+// In some versions cuDNN's gradient needs whole tiles of keys; its forward doesn't.
+TEST(AttentionInParts, a_gradient_of_keys_that_are_no_multiple_of_128) {
+  const Graph g = decomposed("bf16", 128, 197, 64);
+  EXPECT_EQ(count(g, forward), 2);
+  EXPECT_EQ(count(g, backward), 0);
+  EXPECT_EQ(count(g, "bmm"), 5);
+  // Scores and their gradient in f32; what weights are multiplied with stays bf16.
+  int64_t halves = 0;
+  for (const NodeId n : g.order())
+    if (g.node(n).op->name == "bmm") halves += g.type(g.node(n).out(0)).dtype == DType::bf16;
+  EXPECT_EQ(halves, 3);
+}
+
+TEST(AttentionInParts, types_widths_and_masks_that_cudnn_does_not_take) {
+  for (const Graph& g :
+       {decomposed("f32", 128, 128, 64), decomposed("bf16", 128, 128, 60),
+        decomposed("bf16", 128, 128, 264), decomposed("bf16", 128, 128, 64, "f32[128,128]")}) {
+    EXPECT_EQ(count(g, forward), 0) << print(g);
+    EXPECT_EQ(count(g, backward), 0);
+    EXPECT_EQ(count(g, "bmm"), 9);
+  }
+}
+
+TEST(AttentionInParts, few_scores_and_very_many_are_one_kernel) {
+  for (const Graph& g : {decomposed("f32", 60, 60, 64), decomposed("f32", 4096, 4096, 8)}) {
+    EXPECT_EQ(count(g, forward), 2);
+    EXPECT_EQ(count(g, backward), 1);
+  }
+}
+
+TEST(AttentionInParts, on_a_processor_all_are_one_kernel) {
+  const Graph g = decomposed("f32", 128, 197, 64, "", false);
+  EXPECT_EQ(count(g, forward), 2);
+  EXPECT_EQ(count(g, backward), 1);
+}
+
+TEST(AttentionInParts, has_the_results_of_the_call) {
+  for (const char* type : {"f32", "bf16"}) {
+    const Graph parts = decomposed(type, 96, 99, 16),
+                whole = decomposed(type, 96, 99, 16, "", false);
+    ASSERT_EQ(count(parts, backward), 0);
+    const auto inputs = test::random_inputs(parts);
+    const Arrays got = value_or_throw(interpret(parts, inputs)),
+                 want = value_or_throw(interpret(whole, inputs));
+    for (size_t k = 0; k < want.size(); ++k)
+      EXPECT_EQ(test::mismatch(got[k], want[k], *type == 'f' ? 1e-6 : 2e-2), "") << type << k;
+  }
+}
+
+}  // namespace
+}  // namespace cleave
