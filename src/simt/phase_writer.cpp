@@ -158,46 +158,69 @@ void PhaseWriter::parallel(const loop::For& f) {
            std::holds_alternative<loop::Reduce>(s.node) || std::holds_alternative<loop::If>(s.node);
   });
   if (!has_loops) return flat(f);
-  if (has_short_rows(f)) return short_rows(f);
+  if (const loop::For* row = flat_row(f)) return flat_rows(f, *row);
   teams(f, team_threads(f.body, from_));
 }
 
-// Whether an iteration has one loop over a few elements, which aren't neighbours eight at a time.
-bool PhaseWriter::has_short_rows(const loop::For& f) const {
+// The loop of an iteration that has no other one, whose elements threads take across iterations:
+// one over a few, which aren't neighbours eight at a time, or over many where there are few
+// iterations, so that a team for each would leave most of the machine idle. Null: there is none.
+const loop::For* PhaseWriter::flat_row(const loop::For& f) const {
   auto* row = std::get_if<loop::For>(&f.body.back().node);
-  if (!row || row->kind != loop::ForKind::independent) return false;
-  const int64_t* n = row->loop.extent.as_const_int();
-  if (!n || *n < 2 || *n > max_short_row || *n % fold_chunk == 0) return false;
+  if (!row || !has_independent_iterations(*row)) return nullptr;
+  const int64_t *n = row->loop.extent.as_const_int(), rows = *f.loop.extent.as_const_int();
+  if (!n || *n < 2) return nullptr;
+  const bool is_short = *n <= max_short_row && *n % fold_chunk != 0;
+  const bool is_long = *n % fold_chunk == 0 && rows * *n >= sizes_.medium &&
+                       blocks_for(rows * fold_threads(*n), few_threads) < sizes_.many_blocks;
+  if (!is_short && !is_long) return nullptr;
   const auto is_let = [](const loop::Stmt& s) { return std::holds_alternative<loop::Let>(s.node); };
   if (!std::all_of(f.body.begin(), f.body.end() - 1, is_let) ||
       !std::ranges::all_of(row->body, [&](const loop::Stmt& s) {
         return is_let(s) || std::holds_alternative<loop::Store>(s.node);
       }))
-    return false;
-  return std::ranges::none_of(accesses_of(f.body, fold_chunk), [&](const BufferAccess& a) {
+    return nullptr;
+  const bool has_locals = std::ranges::any_of(accesses_of(f.body, fold_chunk), [&](const auto& a) {
     return from_.buffers[static_cast<size_t>(a.buffer)].access == loop::Access::local;
   });
+  return has_locals ? nullptr : row;
 }
 
-// A thread has one element of a row, so that neighbours access neighbouring memory.
-void PhaseWriter::short_rows(const loop::For& f) {
-  const auto& row = std::get<loop::For>(f.body.back().node);
-  const int64_t n = *f.loop.extent.as_const_int() * *row.loop.extent.as_const_int();
+void PhaseWriter::flat_rows(const loop::For& f, const loop::For& row) {
+  const int64_t length = *row.loop.extent.as_const_int();
+  const int64_t n = *f.loop.extent.as_const_int() * length;
   loop::Block element(f.body.begin(), f.body.end() - 1);
   element.insert(element.end(), row.body.begin(), row.body.end());
+  const int64_t chunk = length % fold_chunk == 0 ? flat_chunk(row.body, n) : 1;
   begin(1, few_threads);
-  const int64_t blocks = blocks_for(n, few_threads);
+  const int64_t chunks = n / chunk, blocks = blocks_for(chunks, few_threads);
   ranges_.set(block_, Range{0, blocks - 1});
   Block body, inside;
-  const Expr number = fresh("element");
+  const Expr number = fresh("chunk");
   let(number, block_ * Expr(few_threads) + thread_, body);
-  ranges_.set(number, Range{0, n - 1});
-  chunk({.count = Expr(n), .loops = {f.loop, row.loop}, .body = &element}, number, Expr(0), inside);
-  if (n % few_threads == 0)
+  ranges_.set(number, Range{0, chunks - 1});
+  const Elements elements{
+      .count = Expr(n), .chunk = chunk, .loops = {f.loop, row.loop}, .body = &element};
+  this->chunk(elements, number, Expr(0), inside);
+  if (chunks % few_threads == 0)
     body.insert(body.end(), inside.begin(), inside.end());
   else
-    body.push_back({If{binary(Op::lt, number, Expr(n)), std::move(inside), {}}});
+    body.push_back({If{binary(Op::lt, number, Expr(chunks)), std::move(inside), {}}});
   end(blocks, few_threads, std::move(body));
+}
+
+// Neighbours of a thread in a flat loop of n elements. Of 8 that it writes of 4 bytes and more each,
+// a sector of memory would be written in two parts.
+int64_t PhaseWriter::flat_chunk(const loop::Block& body, int64_t n) const {
+  bool has_halves = false, writes_words = false;
+  for (const BufferAccess& a : accesses_of(body, fold_chunk)) {
+    const loop::Buffer& b = from_.buffers[static_cast<size_t>(a.buffer)];
+    if (b.elements <= 1) continue;
+    has_halves |= size_of(b.dtype) <= 2;
+    writes_words |= a.is_write && size_of(b.dtype) > 2;
+  }
+  const bool takes_eight = n >= sizes_.large && has_halves && !writes_words;
+  return n < sizes_.medium ? 1 : takes_eight ? 8 : 4;
 }
 
 // Chunks of a thread, whose reads come first: so many that they are of flat_bytes, where there are
@@ -220,17 +243,7 @@ int64_t PhaseWriter::flat_repeats(const loop::For& f, int64_t block_elements) co
 
 void PhaseWriter::flat(const loop::For& f) {
   const int64_t n = *f.loop.extent.as_const_int();
-  // Of 8 that a thread writes of 4 bytes and more each, a sector of memory would be written in two
-  // parts.
-  bool has_halves = false, writes_words = false;
-  for (const BufferAccess& a : accesses_of(f.body, fold_chunk)) {
-    const loop::Buffer& b = from_.buffers[static_cast<size_t>(a.buffer)];
-    if (b.elements <= 1) continue;
-    has_halves |= size_of(b.dtype) <= 2;
-    writes_words |= a.is_write && size_of(b.dtype) > 2;
-  }
-  const bool takes_eight = n >= sizes_.large && has_halves && !writes_words;
-  const int64_t chunk = n < sizes_.medium ? 1 : takes_eight ? 8 : 4;
+  const int64_t chunk = flat_chunk(f.body, n);
   const int threads = chunk > 1 ? flat_threads : few_threads;
   const int64_t repeats = chunk > 1 ? flat_repeats(f, threads * chunk) : 1;
   begin(1, threads);

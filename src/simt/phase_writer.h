@@ -57,8 +57,9 @@ class PhaseWriter {
   void place_locals(const loop::Block& body);
   void end(int64_t blocks, int threads, Block body);
   void flat(const loop::For& f);
-  bool has_short_rows(const loop::For& f) const;
-  void short_rows(const loop::For& f);
+  const loop::For* flat_row(const loop::For& f) const;
+  void flat_rows(const loop::For& f, const loop::For& row);
+  int64_t flat_chunk(const loop::Block& body, int64_t n) const;
   int64_t flat_repeats(const loop::For& f, int64_t block_elements) const;
   void teams(const loop::For& f, int team);
 

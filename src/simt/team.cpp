@@ -177,8 +177,15 @@ int64_t most_elements(const std::vector<loop::Loop>& loops) {
 
 bool is_spread(const loop::Reduce& r) { return !r.ordered; }
 
+bool has_independent_iterations(const loop::For& f) {
+  // A serial loop that was found to run in vectors stores to another place in each iteration, and
+  // reads nothing that it stores elsewhere (schedule/lane_check.h).
+  return f.kind == loop::ForKind::independent ||
+         (f.kind == loop::ForKind::serial && f.vectors.any());
+}
+
 bool is_spread(const loop::For& f) {
-  if (f.kind != loop::ForKind::independent && f.kind != loop::ForKind::lanes) return false;
+  if (!has_independent_iterations(f) && f.kind != loop::ForKind::lanes) return false;
   return !any_inside(f.body, [&](const loop::Stmt& s) {
     if (auto* r = std::get_if<loop::Reduce>(&s.node)) return is_spread(*r);
     auto* inner = std::get_if<loop::For>(&s.node);

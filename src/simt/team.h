@@ -25,6 +25,7 @@ int64_t most_elements(const std::vector<loop::Loop>& loops);
 
 // A fold that a team runs together: one in lanes (loop/kernel.h).
 bool is_spread(const loop::Reduce& r);
+bool has_independent_iterations(const loop::For& f);
 // A loop whose iterations a team shares out: independent ones that hold no such folds, and no
 // longer loops that could be.
 bool is_spread(const loop::For& f);

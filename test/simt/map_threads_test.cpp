@@ -79,6 +79,41 @@ TEST(MapThreads, chunks_of_large_flat_loops) {
   }
 }
 
+// Few iterations of long loops, as of a batch's channels, are shared out among all threads.
+TEST(MapThreads, few_long_rows_are_flat) {
+  const std::string part =
+      "kernel %y(%x: f32[M] read, %y: T[M] write) work M {\n"
+      "  for p in P parallel {\n    let begin = p*I\n    for i in I independent {\n"
+      "      %y[begin + i] = %x[begin + i]*2.0\n    }\n  }\n}\n";
+  const auto of = [&](int64_t p, int64_t i, const char* type) {
+    std::string text = part;
+    text.replace(text.find(": T["), 3, std::string(": ") + type);
+    return test::with(text, {{"M", p * i}, {"P", p}, {"I", i}});
+  };
+  for (const auto& [p, i] : {std::pair{16, 16384}, {2, 65544}, {3, 43704}})
+    for (const char* type : {"f32", "bf16"}) EXPECT_EQ(test::wrong(of(p, i, type)), "") << p;
+  EXPECT_EQ(mapped(of(16, 16384, "f32")).phases[0].blocks, 16 * 16384 / 4 / 128);
+  EXPECT_EQ(mapped(of(16, 1048576, "bf16")).phases[0].blocks, 16 * 1048576 / 8 / 128);
+  EXPECT_EQ(mapped(of(2048, 16384, "f32")).phases[0].blocks, 2048);  // a team for each
+  EXPECT_EQ(mapped(of(16, 4096, "f32")).phases[0].blocks, 16);       // few elements
+}
+
+// A serial loop whose iterations are independent, as a cat's, is shared out.
+TEST(MapThreads, serial_loops_that_run_in_vectors_are_shared_out) {
+  const std::string text =
+      "kernel %y(%x: f32[102400] read, %y: f32[102400] write) work 102400 {\n"
+      "  for p in 800 parallel {\n    for i in 128 {\n"
+      "      %y[p*128 + i] = %x[p*128 + i]\n    }\n  }\n}\n";
+  EXPECT_EQ(test::wrong(text), "");
+  EXPECT_GE(test::count<CopyOut>(mapped(text).phases[0].body), 1);
+  EXPECT_GT(mapped(text).phases[0].blocks * mapped(text).phases[0].threads, 800 * 8);
+  std::string chain = text;  // reads what the iteration before stores
+  chain.replace(chain.find("%x[p*128 + i]"), 13, "%y[p*128 + max(i - 1, 0)] + %x[p]");
+  chain.replace(chain.find("write)"), 5, "update");
+  EXPECT_EQ(test::count<CopyOut>(mapped(chain).phases[0].body), 0);
+  EXPECT_EQ(test::wrong(chain), "");
+}
+
 // Loops over a few elements, as of the weights of a 3x3 kernel: a thread has one element.
 TEST(MapThreads, short_rows_are_flat) {
   const std::string weights =

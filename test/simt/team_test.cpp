@@ -67,7 +67,8 @@ TEST(Team, of_a_loop) {
   EXPECT_EQ(team_of(loop_of("2048")), 32);
   EXPECT_EQ(team_of(loop_of("2049")), 128);
   EXPECT_EQ(team_of(loop_of("%n[p]")), 32);
-  EXPECT_EQ(team_of(loop_of("2048", "")), 1);  // serial
+  EXPECT_EQ(team_of(loop_of("2048", "")), 32);  // serial, but it runs in vectors
+  EXPECT_EQ(team_of("for j in 2048 {\n%y[j + 1] = %y[j]\n}"), 1);
   EXPECT_EQ(team_of(loop_of("40", "lanes")), 64);
   EXPECT_EQ(team_of(loop_of("64", "lanes")), 64);
 }
@@ -77,7 +78,8 @@ TEST(Team, loops_that_hold_longer_ones_are_not_shared_out) {
     return is_spread(std::get<loop::For>(of_iteration(statements)[0].node));
   };
   EXPECT_TRUE(spread(loop_of("768")));
-  EXPECT_FALSE(spread(loop_of("768", "")));
+  EXPECT_TRUE(spread(loop_of("768", "")));
+  EXPECT_FALSE(spread("for j in 768 {\n%y[j + 1] = %y[j]\n}"));
   EXPECT_FALSE(
       spread("for i in 16 independent {\nfor j in 768 independent {\n%y[i*768 + j] = "
              "1.0\n}\n}"));
