@@ -1,6 +1,7 @@
 #include "lower/attention_in_parts.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace cleave {
 namespace {
@@ -20,27 +21,84 @@ int operand_of(const OpView& op, std::initializer_list<std::string_view> names) 
   return -1;
 }
 
-}  // namespace
+struct Call {
+  bool is_gradient = false;
+  int query = 0, mask = 0;  // operands
+  int64_t batch = 1, scores = 1, score_bytes = 0;
+  bool is_one_kernel = false;
+};
 
-bool runs_in_parts(const OpView& op, const AttentionPartsLimits& limits) {
-  const bool is_gradient = std::ranges::find(gradients, op.name()) != std::end(gradients);
-  if (!is_gradient && std::ranges::find(forwards, op.name()) == std::end(forwards)) return false;
-  const int query = operand_of(op, {"query"}), mask = operand_of(op, {"attn_mask", "attn_bias"});
-  const Type &q = op.in_type(query), &k = op.in_type(query + 1), &v = op.in_type(query + 2);
+std::optional<Call> call_of(const OpView& op) {
+  Call c;
+  c.is_gradient = std::ranges::find(gradients, op.name()) != std::end(gradients);
+  if (!c.is_gradient && std::ranges::find(forwards, op.name()) == std::end(forwards)) return {};
+  c.query = operand_of(op, {"query"}), c.mask = operand_of(op, {"attn_mask", "attn_bias"});
+  const Type &q = op.in_type(c.query), &k = op.in_type(c.query + 1), &v = op.in_type(c.query + 2);
   const auto size = [&](const Type& t, int64_t from_back) {
     return op.env().hint_of(t.shape[t.shape.size() - static_cast<size_t>(from_back)]);
   };
   const int64_t width = size(q, 1), rows = size(q, 2), columns = size(k, 2);
-  int64_t scores = rows * columns;
-  for (size_t d = 0; d + 2 < q.shape.size(); ++d) scores *= op.env().hint_of(q.shape[d]);
-  const int64_t bytes = q.dtype == DType::f64 ? 8 : 4;
-  if (scores < limits.least_scores || scores > limits.most_bytes / bytes) return false;
+  c.scores = rows * columns;
+  for (size_t d = 0; d + 2 < q.shape.size(); ++d) c.scores *= op.env().hint_of(q.shape[d]);
+  c.batch = q.rank() > 2 ? op.env().hint_of(q.shape[0]) : 1;
+  c.score_bytes = c.scores * (q.dtype == DType::f64 ? 8 : 4);
   const auto is_width = [](int64_t n) { return n > 0 && n % 8 == 0 && n <= 256; };
-  const bool is_one_kernel = (q.dtype == DType::bf16 || q.dtype == DType::f16) && !op.has(mask) &&
-                             op.float_attr("dropout_p") == 0 && is_width(width) &&
-                             is_width(size(v, 1)) && rows > 1 && columns > 1 &&
-                             (!is_gradient || columns % 128 == 0);
-  return !is_one_kernel;
+  c.is_one_kernel = (q.dtype == DType::bf16 || q.dtype == DType::f16) && !op.has(c.mask) &&
+                    op.float_attr("dropout_p") == 0 && is_width(width) && is_width(size(v, 1)) &&
+                    rows > 1 && columns > 1 && (!c.is_gradient || columns % 128 == 0);
+  return c;
+}
+
+// Dropout's bits follow from where a weight is in the whole call, and a mask's gradient may be a sum
+// over the batch.
+bool may_be_cut(const OpView& op, const Call& c) {
+  if (op.float_attr("dropout_p") > 0) return false;
+  for (const Dim& d : op.in_type(c.query).shape)
+    if (!d.is_const()) return false;
+  if (operand_of(op, {"grad_out_"}) < 0) return true;
+  const AttrList* wanted = op.attr("grad_input_mask").get<AttrList>();
+  return wanted != nullptr && wanted->back().get<bool>() != nullptr && !*wanted->back().get<bool>();
+}
+
+bool is_of_batch(const Type& t, const Call& c) { return t.rank() > 2 && t.shape[0] == Dim(c.batch); }
+
+}  // namespace
+
+bool runs_in_parts(const OpView& op, const AttentionPartsLimits& limits) {
+  const std::optional<Call> c = call_of(op);
+  return c && !c->is_one_kernel && c->scores >= limits.least_scores &&
+         c->score_bytes <= limits.most_bytes;
+}
+
+int64_t attention_slice(const OpView& op, const AttentionPartsLimits& limits) {
+  const std::optional<Call> c = call_of(op);
+  if (!c || c->is_one_kernel || c->score_bytes <= limits.most_bytes || !may_be_cut(op, *c)) return 0;
+  return limits.most_bytes / (c->score_bytes / c->batch);
+}
+
+Values sliced_attention(Builder& b, const OpView& op, int64_t items) {
+  const Call c = *call_of(op);
+  NamedAttrs attrs;
+  for (const auto& [arg, value] : op.attrs().given())
+    attrs.emplace_back(op.def().schema.args[arg].name, value);
+  std::vector<Values> results;
+  for (int64_t begin = 0; begin < c.batch; begin += items) {
+    std::vector<CallOperand> operands;
+    for (int k = 0; k < op.operand_count(); ++k) {
+      const ValueId x = op.in(k);
+      operands.emplace_back(op.has(k) && is_of_batch(op.in_type(k), c)
+                                ? b.slice(x, 0, begin, std::min(begin + items, c.batch))
+                                : x);
+    }
+    const Values of_slice = b.call(op.name(), std::move(operands), attrs);
+    if (!b.status().ok()) return Values(static_cast<size_t>(op.out_count()));
+    results.resize(of_slice.size());
+    for (size_t r = 0; r < of_slice.size(); ++r) results[r].push_back(of_slice[r]);
+  }
+  Values out;
+  for (const Values& r : results)
+    out.push_back(r[0].valid() && b.type(r[0]).rank() > 2 ? b.cat(r, 0) : r[0]);
+  return out;
 }
 
 }  // namespace cleave

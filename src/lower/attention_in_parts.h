@@ -7,6 +7,7 @@
 // keeps no scores and takes many times as long as the products; where the scores are few, it isn't
 // worth that.
 #pragma once
+#include "ir/builder.h"
 #include "ir/op_view.h"
 
 namespace cleave {
@@ -18,5 +19,11 @@ struct AttentionPartsLimits {
 
 // For a call of any operator; sizes at their hints.
 bool runs_in_parts(const OpView& op, const AttentionPartsLimits& limits = {});
+
+// Of a call with too many scores: of how many items of its batch, the first dim, they are few enough
+// at a time. 0: it stays as it is.
+int64_t attention_slice(const OpView& op, const AttentionPartsLimits& limits = {});
+// The results of the call from calls of so many items each.
+Values sliced_attention(Builder& b, const OpView& op, int64_t items);
 
 }  // namespace cleave

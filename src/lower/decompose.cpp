@@ -3,8 +3,8 @@
 #include "ir/builder.h"
 #include "ir/edit.h"
 #include "ir/subgraph.h"
-#include "lower/attention_in_parts.h"
 #include "loop/lower_rule.h"
+#include "lower/attention_in_parts.h"
 
 namespace cleave {
 namespace {
@@ -14,7 +14,7 @@ using Wanted = std::function<bool(const OpView&)>;
 Wanted lowered_by_decomposition(bool on_gpu) {
   return [on_gpu](const OpView& op) {
     return (op.def().lower.present() && (*op.def().lower)->decomposes(op, on_gpu)) ||
-           (on_gpu && runs_in_parts(op));
+           (on_gpu && (runs_in_parts(op) || attention_slice(op) > 0));
   };
 }
 
@@ -37,7 +37,9 @@ Result<bool> decompose_nodes(Graph& graph, const OpRegistry& ops, const Wanted& 
     b.set_loc(node.loc);
     b.set_tag(node.tag);
     const size_t known = graph.value_capacity();
-    Values parts = (*node.op->decompose)(b, graph.view(n));
+    const int64_t items = attention_slice(graph.view(n));
+    Values parts = items > 0 ? sliced_attention(b, graph.view(n), items)
+                             : (*node.op->decompose)(b, graph.view(n));
     if (!b.status().ok()) return Failure(b.status().failure()).within(node.op->name);
     std::vector<std::string> names;
     for (uint32_t k = 0; k < node.output_count; ++k) {

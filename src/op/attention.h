@@ -64,15 +64,19 @@ ValueId from_flat(Builder& b, const AttentionShape& s, ValueId g, const Dim& gro
 ValueId with_batch(Builder& b, const AttentionShape& s, ValueId x);
 ValueId without_batch(Builder& b, ValueId x);
 
+// Whether scores are for the forward or for its backward, which scales them later: as other values
+// they are computed again, where equal ones would be kept from the forward on.
+enum class ScoresFor : uint8_t { forward, backward };
 // Returns the masked scores [*batch,rows,columns] of flat operands.
 ValueId masked_scores(Builder& b, const AttentionView& call, const AttentionShape& s, ValueId query,
-                      ValueId key);
+                      ValueId key, ScoresFor use = ScoresFor::forward);
 // The operands as matrices of one batch dim, and the masked scores [*batch,rows,columns].
 struct AttentionParts {
   AttentionShape shape;
   ValueId query, key, value, scores;
 };
-AttentionParts attention_parts(Builder& b, const AttentionView& call);
+AttentionParts attention_parts(Builder& b, const AttentionView& call,
+                               ScoresFor use = ScoresFor::forward);
 // In which weights, and what is like them, are multiplied by values, keys, queries and cotangents:
 // as PyTorch's kernels do, in the type of the call's halves, unless heads share an operand, whose
 // gradient is a sum then; else in `work`.

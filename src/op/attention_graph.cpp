@@ -68,11 +68,13 @@ ValueId without_batch(Builder& b, ValueId x) {
 }
 
 ValueId masked_scores(Builder& b, const AttentionView& call, const AttentionShape& s, ValueId query,
-                      ValueId key) {
+                      ValueId key, ScoresFor use) {
   const OpView& op = call.op;
   const double closed = -INFINITY;
-  const ValueId scaled = b.mul(query, call.scale());
+  const bool is_scaled_later = use == ScoresFor::backward;
+  const ValueId scaled = is_scaled_later ? query : b.mul(query, call.scale());
   ValueId scores = with_batch(b, s, b.bmm(scaled, b.permute(key, {0, 2, 1})));
+  if (is_scaled_later) scores = b.mul(scores, call.scale());
   if (op.bool_attr("is_causal")) {
     const ValueId row = b.unsqueeze(b.call1("arange", {}, {{"end", s.rows}}), 1);
     const ValueId column = b.unsqueeze(b.call1("arange", {}, {{"end", s.columns}}), 0);
@@ -84,12 +86,12 @@ ValueId masked_scores(Builder& b, const AttentionView& call, const AttentionShap
   return b.add(scores, b.convert(mask, call.work()));
 }
 
-AttentionParts attention_parts(Builder& b, const AttentionView& call) {
+AttentionParts attention_parts(Builder& b, const AttentionView& call, ScoresFor use) {
   AttentionParts p{attention_shape(call), {}, {}, {}, {}};
   p.query = flat_operand(b, p.shape, call.op.in(call.query), 1, call.work());
   p.key = flat_operand(b, p.shape, call.op.in(call.query + 1), p.shape.key_group, call.work());
   p.value = flat_operand(b, p.shape, call.op.in(call.query + 2), p.shape.value_group, call.work());
-  p.scores = masked_scores(b, call, p.shape, p.query, p.key);
+  p.scores = masked_scores(b, call, p.shape, p.query, p.key, use);
   return p;
 }
 

@@ -149,7 +149,7 @@ Values decompose(Builder& b, const OpView& op) {
   const AttentionView call = call_of(op);
   const DType work = call.work();
   const std::vector<bool> mask = wanted(op);
-  const AttentionParts p = attention_parts(b, call);
+  const AttentionParts p = attention_parts(b, call, ScoresFor::backward);
   const AttentionShape& s = p.shape;
   const ValueId sums = without_padding(b, b.convert(op.in(at_logsumexp), work), s.rows);
   const ValueId weights = without_batch(b, b.exp(b.sub(p.scores, b.unsqueeze(sums, -1))));

@@ -152,7 +152,7 @@ ValueId flipped(Builder& b, ValueId x) { return b.permute(x, {0, 2, 1}); }
 
 Values decompose_backward(Builder& b, const OpView& op) {
   const AttentionView call = backward_call(op);
-  const AttentionParts p = attention_parts(b, call);
+  const AttentionParts p = attention_parts(b, call, ScoresFor::backward);
   const AttentionShape& s = p.shape;
   const DType work = call.work();
   ValueId weights = b.convert(op.in(logsumexp), work);
