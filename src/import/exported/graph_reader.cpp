@@ -74,7 +74,11 @@ Call::Context GraphReader::context(const Graph& source) {
           },
           [this, &source](const std::string& name) { return symbol(name, source); },
           [this] { return draw(); }, [this] { return file_.next_stream++; },
-          [this](const std::string& name, ValueId v) { return write(name, v); }};
+          [this](const std::string& name, ValueId v) { return write(name, v); },
+          [&source](const std::string& name) {
+            const auto at = source.tensors.find(name);
+            return at == source.tensors.end() ? nullptr : &at->second;
+          }};
 }
 
 Status GraphReader::write(const std::string& name, ValueId value) {

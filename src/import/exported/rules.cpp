@@ -19,7 +19,7 @@ Table all_rules() {
         pool_rules(),          product_rules(), random_rules(),      recurrent_rules(),
         reduction_rules(),     resize_rules(),  sampling_rules(),    scan_rules(),
         search_rules(),        shape_rules(),   special_rules(),     table_rules(),
-        tensor_product_rules()})
+        tensor_product_rules(), window_rules()})
     for (const RuleRow& row : rows) table.emplace(row.name, row.rule);
   return table;
 }

@@ -52,6 +52,7 @@ std::span<const RuleRow> shape_rules();
 std::span<const RuleRow> special_rules();
 std::span<const RuleRow> table_rules();
 std::span<const RuleRow> tensor_product_rules();
+std::span<const RuleRow> window_rules();
 
 // What several rules are made of.
 ValueId floating_self(Call& c);  // integers and booleans in f32, as PyTorch converts them
