@@ -177,6 +177,7 @@ Status GraphReader::check_type(const std::string& name, ValueId v, const Graph& 
                                                  is_floating(m.dtype) && is_floating(t.dtype));
   const size_t rank = m.sizes.size() + (m.is_complex ? 1 : 0);
   bool same = m.foreign_dtype.empty() && same_dtype && rank == t.shape.size();
+  if (same && m.is_complex) same = t.shape.back() == Dim(2);
   for (size_t k = 0; same && k < m.sizes.size(); ++k) {
     CLEAVE_TRY(const Dim size, dim_of(m.sizes[k]));
     same = graph_.env().equal(size, t.shape[k]) != SymEnv::Truth::no;

@@ -151,6 +151,20 @@ Values to_real_transform(Call& c) {
 
 }  // namespace
 
+// Between real tensors: the missing imaginary parts are 0.
+std::span<const RuleRow> real_fourier_rules() {
+  static constexpr RuleRow rows[] = {
+      {"fft_irfft", to_real_transform<Dims::one, false>},
+      {"fft_irfft2", to_real_transform<Dims::two, false>},
+      {"fft_irfftn", to_real_transform<Dims::all, false>},
+      {"fft_hfft", to_real_transform<Dims::one, true>},
+      {"fft_hfft2", to_real_transform<Dims::two, true>},
+      {"fft_hfftn", to_real_transform<Dims::all, true>},
+      {"stft", short_time_transform},
+  };
+  return rows;
+}
+
 std::span<const RuleRow> complex_fourier_rules() {
   static constexpr RuleRow rows[] = {
       {"_fft_c2c", c2c},

@@ -1,5 +1,6 @@
 #include "import/exported/complex_number.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "import/exported/target.h"
@@ -66,21 +67,23 @@ Shape broadcast(Call& c, V a, V b) {
 
 }  // namespace
 
+const TensorMeta* result_meta(Call& c) {
+  const std::vector<std::string> names = result_names(c.node());
+  return names.empty() || !c.context().meta ? nullptr : c.context().meta(names[0]);
+}
+
 DType parts_dtype(Call& c) {
-  for (const std::string& name : result_names(c.node())) {
-    const TensorMeta* m = name.empty() || !c.context().meta ? nullptr : c.context().meta(name);
-    if (m && m->is_complex) return m->dtype;
-    break;
-  }
-  DType t = DType::f32;
+  if (const TensorMeta* m = result_meta(c); m && m->is_complex) return m->dtype;
+  bool is_wide = false;
+  const auto note = [&](const Argument& a) {
+    const TensorMeta* m = c.meta(a);
+    is_wide = is_wide || (m && m->dtype == DType::f64);
+  };
   for (const NamedArgument& a : c.node().inputs) {
-    const TensorMeta* m = c.meta(a.value);
-    if (m && m->is_complex && m->dtype == DType::f64) t = DType::f64;
-    for (const Argument& item : a.value.items)
-      if (const TensorMeta* of = c.meta(item); of && of->is_complex && of->dtype == DType::f64)
-        t = DType::f64;
+    note(a.value);
+    std::ranges::for_each(a.value.items, note);
   }
-  return t;
+  return is_wide ? DType::f64 : DType::f32;
 }
 
 std::optional<std::complex<double>> number_of(Call& c, std::string_view name) {

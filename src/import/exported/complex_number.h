@@ -18,8 +18,10 @@ struct Complex {
   bool is_real() const { return !im.valid(); }
 };
 
-// The dtype of the parts of the call's first result, if that is complex; else of its complex
-// arguments.
+// What the file says of the call's first result; null: nothing.
+const TensorMeta* result_meta(Call& c);
+// The dtype of the parts of the call's first result, if that is complex; else the widest of
+// its arguments.
 DType parts_dtype(Call& c);
 
 // An argument: a complex tensor, a real one or a number, with parts of parts_dtype.

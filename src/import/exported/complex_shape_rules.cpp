@@ -7,11 +7,10 @@ namespace {
 using V = ValueId;
 using Kind = Argument::Kind;
 
-// Whether the argument `dtype` asks for a real one; a complex one is that of the result.
-std::optional<DType> real_dtype(Call& c, const char* name = "dtype") {
-  const Argument* a = c.find(name);
-  if (!a || a->kind != Kind::dtype || parts_of_code(a->number)) return std::nullopt;
-  return c.dtype(name);
+// The dtype of a result that is real; nothing of a complex one.
+std::optional<DType> real_dtype(Call& c) {
+  const TensorMeta* m = result_meta(c);
+  return m && !m->is_complex ? std::optional(m->dtype) : std::nullopt;
 }
 
 V real_part(Call& c, V parts) { return c.op("select", {parts}, {{"dim", -1}, {"index", 0}}); }
@@ -20,7 +19,8 @@ V real_part(Call& c, V parts) { return c.op("select", {parts}, {{"dim", -1}, {"i
 Values converted(Call& c) {
   const auto t = real_dtype(c);
   if (!t) return {parts_of(c, "self")};
-  return {c.to(real_part(c, c.tensor("self")), *t)};
+  const V x = c.tensor("self");
+  return {c.to(c.is_complex("self") ? real_part(c, x) : x, *t)};
 }
 
 Values copied_to(Call& c) {
@@ -118,11 +118,7 @@ std::span<const RuleRow> complex_shape_rules() {
       {"mH", conjugate_transposed},
       {"matrix_H", conjugate_transposed},
       {"adjoint", conjugate_transposed},
-      {"type_as",
-       [](Call& c) -> Values {
-         if (c.is_complex("other")) return {parts_of(c, "self")};
-         return {c.to(real_part(c, c.tensor("self")), c.type(c.tensor("other")).dtype)};
-       }},
+      {"type_as", converted},
       {"clone", [](Call& c) -> Values { return {c.op("clone", {c.tensor("self")})}; }},
       {"lift_fresh_copy", [](Call& c) -> Values { return {c.op("clone", {c.tensor("self")})}; }},
       {"copy", copied},

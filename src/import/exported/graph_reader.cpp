@@ -73,7 +73,8 @@ Call::Context GraphReader::context(const Graph& source) {
             return b_.convert(v, *operand_dtype_);
           },
           [this, &source](const std::string& name) { return symbol(name, source); },
-          [this] { return draw(); }, [this] { return file_.next_stream++; },
+          [this] { return draw(); },
+          [this] { return file_.next_stream++; },
           [this](const std::string& name, ValueId v) { return write(name, v); },
           [&source](const std::string& name) {
             const auto at = source.tensors.find(name);

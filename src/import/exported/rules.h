@@ -42,6 +42,7 @@ std::span<const RuleRow> pointwise_rules();
 std::span<const RuleRow> pool_rules();
 std::span<const RuleRow> product_rules();
 std::span<const RuleRow> random_rules();
+std::span<const RuleRow> real_fourier_rules();
 std::span<const RuleRow> recurrent_rules();
 std::span<const RuleRow> reduction_rules();
 std::span<const RuleRow> resize_rules();
