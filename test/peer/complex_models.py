@@ -149,7 +149,7 @@ def shapes(s, z, x, i):
             w.index_select(-1, i), w.gather(2, i[None, None].expand(2, 3, 2)), w.tril(), w.triu(1), F.pad(w, (1, 2)), F.pad(w, (1, 0), value=2.0),
             F.pad(w, (2, 1), mode="circular"), F.pad(w, (2, 1), mode="reflect"), w.repeat(2, 1, 1), w.tile(2), w.repeat_interleave(2, -1), w.diff(), w.cumsum(-1),
             w.index_put((i,), z[i] * 2), w.scatter_add(2, i[None, None].expand(2, 3, 2), z[..., :2]), torch.hstack([w, z]), w.to(torch.complex128), w.real.to(torch.cfloat),
-            torch.diag_embed(w[0]), fft.fftshift(w), fft.ifftshift(w, dim=-1), torch.broadcast_to(w[0, 0], (3, 4)), w.contiguous(), w[0].T, w.clone(), *torch.broadcast_tensors(w, z[0, 0]), torch.atleast_3d(w), w.type_as(z), w.detach().abs())
+            torch.diag_embed(w[0]), fft.fftshift(w), fft.ifftshift(w, dim=-1), torch.broadcast_to(w[0, 0], (3, 4)), w.contiguous(), w[0].T, w.clone(), *torch.broadcast_tensors(w, z[0, 0]), torch.atleast_3d(w), w.type_as(z))
 
 
 def reductions(s, z):
