@@ -364,7 +364,7 @@ CLEAVE_OPS(fourier) {
                        "fft_c2c: C3: dim 1 is outside [-1, 1) of self: f32[3]"},
                       {"C4",
                        {{f32({3, 3, 2})}, {{"dim", Ints{0, -2}}}},
-                       "fft_c2c: C4: dim 0 is named twice"},
+                       "fft_c2c: C4: dim 0 is named twice in [0,-2], expected once"},
                       {"C6",
                        {{f32({0, 2})}, {{"dim", Ints{0}}}},
                        "fft_c2c: C6: the size of dim 0 is 0, expected a number that is known, "
