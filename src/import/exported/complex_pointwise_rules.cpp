@@ -44,6 +44,14 @@ Complex sign(Call& c, const Complex& z) {
   return div(c, z, {c.op("where", {c.op("eq", {size, 0}), 1.0, size})});
 }
 
+// To another base than e, and of another base.
+Values logarithm(Call& c, double base) {
+  return one(c, mul(c, log(c, self_of(c)), complex_number(c, 1 / std::log(base))));
+}
+Values power_of_two(Call& c) {
+  return one(c, exp(c, mul(c, self_of(c), complex_number(c, std::log(2.0)))));
+}
+
 Complex square(Call& c, const Complex& z) { return mul(c, z, z); }
 Complex reciprocal_root(Call& c, const Complex& z) { return reciprocal(c, sqrt(c, z)); }
 
@@ -75,15 +83,15 @@ Complex hyperbolic_cosine(Call& c, const Complex& z) {
   const Factors f = factors(c, z.im, z.re);
   return {c.op("mul", {f.cosh, f.cos}), c.op("mul", {f.sinh, f.sin})};
 }
-// (t + i u) / (1 + i t u) for t = tanh x, u = tan y.
+// (t + i s c (1 - t^2)) / (c^2 + t^2 s^2) for t = tanh x, s = sin y, c = cos y.
 Complex hyperbolic_tangent(Call& c, const Complex& z) {
   const V t = c.op("tanh", {z.re});
   if (z.is_real()) return {t};
-  const V u = c.op("tan", {z.im}), tu = c.op("mul", {t, u});
-  const V below = c.op("add", {c.op("mul", {tu, tu}), 1.0});
-  const V re = c.op("mul", {t, c.op("add", {c.op("mul", {u, u}), 1.0})});
-  const V im = c.op("mul", {u, c.op("rsub", {c.op("mul", {t, t}), 1.0})});
-  return {c.op("div", {re, below}), c.op("div", {im, below})};
+  const V sin = c.op("sin", {z.im}), cos = c.op("cos", {z.im}), ts = c.op("mul", {t, sin});
+  const V below = c.op("add", {c.op("mul", {cos, cos}), c.op("mul", {ts, ts})});
+  const V rest = c.op("rsub", {c.op("mul", {t, t}), 1.0});
+  const V im = c.op("mul", {c.op("mul", {sin, cos}), rest});
+  return {c.op("div", {t, below}), c.op("div", {im, below})};
 }
 Complex sigmoid(Call& c, const Complex& z) {
   const Complex e = exp(c, negative(c, z));
@@ -189,6 +197,9 @@ std::span<const RuleRow> complex_pointwise_rules() {
       {"pow", power_rule},
       {"exp", of_one<exp>},
       {"log", of_one<log>},
+      {"log2", [](Call& c) { return logarithm(c, 2); }},
+      {"log10", [](Call& c) { return logarithm(c, 10); }},
+      {"exp2", power_of_two},
       {"sqrt", of_one<sqrt>},
       {"rsqrt", of_one<reciprocal_root>},
       {"sin", of_one<sine>},
