@@ -4,9 +4,9 @@
 //
 // A length of up to 64 is a product with a table of cosines and sines. A longer one is taken apart,
 // n = a b: transforms of length a, a turn of each element, transforms of length b (Cooley and Tukey
-// 1965). A prime above 256 is a convolution, by transforms of a length with small factors (Bluestein
-// 1970). So no table has more than 2^18 numbers, and the work grows as n log n. A real row of even
-// length is a row of pairs of half the length.
+// 1965). A prime above 256 is a convolution, by transforms of a length with small factors
+// (Bluestein 1970). So no table has more than 2^18 numbers, and the work grows as n log n. A real
+// row of even length is a row of pairs of half the length.
 //
 // Tables are made in f64, of angles reduced first, and rounded once.
 #pragma once

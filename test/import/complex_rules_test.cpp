@@ -1,5 +1,5 @@
 // Complex tensors of a file as pairs (real part, imaginary part), on the oracle.
-// tests: import/exported/complex_number.cpp complex_rules.cpp complex_views.cpp
+// tests: complex_number.cpp complex_rules.cpp complex_views.cpp
 // tests: complex_part_rules.cpp complex_pointwise_rules.cpp complex_product_rules.cpp
 // tests: complex_reduction_rules.cpp complex_shape_rules.cpp complex_fourier_rules.cpp
 // tests: short_time_fourier.cpp window_rules.cpp

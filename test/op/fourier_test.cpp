@@ -1,5 +1,5 @@
 // Fourier transforms of many lengths against sums over all places, and what their parts take.
-// tests: op/fourier.cpp op/fourier_transform.cpp
+// tests: fourier.cpp fourier_transform.cpp
 #include <gtest/gtest.h>
 
 #include <cmath>

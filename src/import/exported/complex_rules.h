@@ -1,5 +1,6 @@
 // Operators of ATen whose arguments or results are complex, as calls of tensors of parts
-// (complex_number.h). What has no rule here, and isn't a view (complex_views.h), is refused by name.
+// (complex_number.h). What has no rule here, and isn't a view (complex_views.h), is refused by
+// name.
 #pragma once
 #include <complex>
 #include <string>

@@ -1,7 +1,7 @@
 // Windows of signals, and the frequencies of their transforms.
 //
-//   hann       (1 - cos(2 pi k / n)) / 2     n is the number of elements where it is periodic, as it
-//   hamming    alpha - beta cos(2 pi k / n)  is unless the file says otherwise, else one less
+//   hann       (1 - cos(2 pi k / n)) / 2     n is the number of elements where it is periodic, as
+//   hamming    alpha - beta cos(2 pi k / n)  it is unless the file says otherwise, else one less
 //   blackman   0.42 - 0.5 cos(2 pi k / n) + 0.08 cos(4 pi k / n)
 //   bartlett   1 - |2 k / n - 1|
 //   kaiser     I0(beta sqrt(1 - (2 k / n - 1)^2)) / I0(beta)
