@@ -1,5 +1,4 @@
 // Fourier transforms of many lengths against sums over all places, and what their parts take.
-// tests: fourier.cpp fourier_transform.cpp
 #include <gtest/gtest.h>
 
 #include <cmath>
