@@ -16,6 +16,8 @@ ImportedFiles files_of(const ImportedModel& m, const std::string& path) {
                                 m.torch_version, m.arguments, m.results)};
   for (const auto& [name, placeholder] : m.ties)
     out.ties += fmt::format("tied       {} is %{}\n", name, placeholder);
+  for (const std::string& name : m.complex)
+    out.notes[name] = "  complex: the last dim is (real part, imaginary part)";
   out.told = {
       {"arguments", m.arguments}, {"results", m.results}, {"torch_version", m.torch_version}};
   return out;

@@ -16,23 +16,25 @@ std::string line_of(const Graph& g, const Placeholder& p, const std::string& not
   return line + note + "\n";
 }
 
-std::string line_of(const Graph& g, size_t result) {
+std::string line_of(const Graph& g, size_t result, const std::string& note) {
   const Return& r = g.returns()[result];
   std::string line = fmt::format("out.{:<6} {}", result, g.type(r.value).text());
   if (r.kind == ReturnKind::update) line += fmt::format(" -> %{}", g.name(r.target));
   if (r.kind == ReturnKind::grad) line += fmt::format(" -> grad %{}", g.name(r.target));
-  return line + "\n";
+  return line + note + "\n";
 }
 
 std::string summary_of(const ImportedFiles& files) {
   const Graph& g = files.program.main;
   std::string text = files.head;
-  for (const Placeholder& p : g.placeholders()) {
-    const auto note = files.notes.find(g.name(p.value));
-    text += line_of(g, p, note == files.notes.end() ? "" : note->second);
-  }
+  const auto note = [&](const std::string& of) {
+    const auto at = files.notes.find(of);
+    return at == files.notes.end() ? std::string() : at->second;
+  };
+  for (const Placeholder& p : g.placeholders()) text += line_of(g, p, note(g.name(p.value)));
   text += files.ties;
-  for (size_t k = 0; k < g.returns().size(); ++k) text += line_of(g, k);
+  for (size_t k = 0; k < g.returns().size(); ++k)
+    text += line_of(g, k, note(fmt::format("out.{}", k)));
   std::map<std::string, int64_t> calls;
   for (const NodeId n : g.order()) ++calls[g.node(n).op->name];
   text += fmt::format("{} calls:", g.node_count());

@@ -15,10 +15,10 @@ namespace cleave::tool {
 // What an importer leaves, and what is told of it.
 struct ImportedFiles {
   const Program& program;
-  const std::map<std::string, HostTensor>& weights;            // by placeholder
-  std::string head;                                            // first lines of the summary
-  std::map<std::string, std::string> notes = {};               // by placeholder: ends its line
-  std::string ties = {};                                       // lines behind the placeholders
+  const std::map<std::string, HostTensor>& weights;  // by placeholder
+  std::string head;                                  // first lines of the summary
+  std::map<std::string, std::string> notes = {};     // by placeholder, or out.3: ends its line
+  std::string ties = {};                             // lines behind the placeholders
   std::vector<std::pair<std::string, std::string>> told = {};  // by name, in JSON
 };
 

@@ -41,6 +41,8 @@ CASES = {
     "abs": ((3, 8), lambda x: torch.fft.rfft(x).abs()),
     "long": ((2, 768), lambda x: torch.view_as_real(torch.fft.fft(x))),
     "prime": ((2, 97), lambda x: torch.view_as_real(torch.fft.fft(x))),
+    "long_prime": ((2, 1031), lambda x: torch.view_as_real(torch.fft.fft(x, norm="ortho"))),
+    "long_real": ((2, 518), lambda x: torch.fft.irfft(torch.fft.rfft(x) * 1j, n=x.shape[-1])),
     "arithmetic": ((3, 4), arithmetic),
     "matmul": ((3, 3), lambda x: torch.view_as_real(torch.complex(x, x.T) @ torch.complex(x.T, x))),
 }
@@ -69,6 +71,16 @@ def test_complex_inputs_and_results():
     for given in (turns, turns.conj()):
         for got, want in zip(torch.compile(f, backend="cleave")(x, given), f(x, given)):
             torch.testing.assert_close(got, want, rtol=1e-5, atol=1e-5)
+
+
+def test_the_operators_in_PyTorch():
+    """Where a region is left to PyTorch, it runs cleave's operators."""
+    x = torch.randn(3, 5, 2)
+    z = torch.view_as_complex(x)
+    c2c, r2c, c2r = (getattr(torch.ops.cleave, f"fft_{name}").default for name in ("c2c", "r2c", "c2r"))
+    torch.testing.assert_close(c2c(x, [1], 1, False), torch.view_as_real(torch.fft.ifft(z, norm="ortho")))
+    torch.testing.assert_close(r2c(x, [2, 0], 0, True), torch.view_as_real(torch.fft.rfftn(x, dim=(2, 0))))
+    torch.testing.assert_close(c2r(x, [1], 2, 8), torch.fft.irfft(z, n=8))
 
 
 def test_without_a_rule_PyTorch_runs_it():

@@ -9,8 +9,8 @@ constexpr std::string_view by_values =
     "the size of its result depends on values; keep the mask and use where, masked_fill or "
     "index_put";
 constexpr std::string_view complex_values =
-    "complex tensors have no arithmetic here; torch.compile and "
-    "cleave.export make them pairs of real ones";
+    "complex tensors have no arithmetic here; fft_c2c, fft_c2r and fft_r2c take pairs (real part, "
+    "imaginary part), as which .pt2 files are read";
 constexpr std::string_view no_strides =
     "values are row-major in a graph, and where they lie in memory is lowering's choice";
 

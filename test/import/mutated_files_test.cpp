@@ -63,7 +63,7 @@ struct Seed {
 
 std::vector<Seed> archives() {
   std::vector<Seed> out;
-  for (const char* name : {"net", "tiny", "tiny26", "tiny28"}) {
+  for (const char* name : {"net", "tiny", "tiny26", "tiny28", "waves"}) {
     const std::string path = fmt::format("{}/test/import/exported/{}.pt2", CLEAVE_SOURCE_DIR, name);
     std::ifstream in(path, std::ios::binary);
     Seed s{{std::istreambuf_iterator<char>(in), {}}, {}};

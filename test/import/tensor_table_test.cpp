@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "import/exported/json.h"
 #include "import/exported/weights.h"
@@ -31,6 +32,27 @@ Result<Payloads> table_of(const std::string& pickle, const std::string& order = 
       {"a/data.pkl", pickle}, {"a/byteorder", order}, {"a/data/0", std::string(32, '\1')}};
   CLEAVE_TRY(ZipArchive zip, ZipArchive::from_bytes(zipped(parts), "t"));
   return read_tensor_table(std::make_shared<const ZipArchive>(std::move(zip)));
+}
+
+// A complex tensor is one of parts: sizes, strides and the offset count numbers of two.
+TEST(TensorTable, ReadsComplexNumbersAsPairs) {
+  std::string bytes(6 * 8, '\0');
+  for (size_t k = 0; k < 12; ++k) {
+    const auto x = static_cast<float>(k);
+    std::memcpy(bytes.data() + 4 * k, &x, 4);
+  }
+  const std::string pickle = with(one_tensor(1), "FloatStorage", "ComplexFloatStorage");
+  // [2,2] with the strides (1, 3)
+  const std::string strided =
+      with(with(pickle, "K\x02K\x03\x86", "K\x02K\x02\x86"), "K\x03K\x01\x86", "K\x01K\x03\x86");
+  const std::vector<Part> parts = {{"a/data.pkl", strided}, {"a/data/0", bytes}};
+  const auto zip =
+      std::make_shared<const ZipArchive>(value_or_bug(ZipArchive::from_bytes(zipped(parts), "t")));
+  const Payloads table = value_or_bug(read_tensor_table(zip));
+  EXPECT_TRUE(table.at("w").meta.is_complex);
+  const HostTensor t = value_or_bug(read_tensor(*zip, table.at("w")));
+  EXPECT_EQ(t.type_text(), "f32[2,2,2]");
+  EXPECT_EQ(t.to_vector<float>(), (std::vector<float>{2, 3, 8, 9, 4, 5, 10, 11}));
 }
 
 std::string refusal_of(const std::string& pickle) {

@@ -60,8 +60,22 @@ class NoOverload(Exception):
     pass
 
 
+def transform_of_pairs(name, self, dim, normalization=0, forward=True, onesided=True, last_dim_size=None):
+    """cleave's fft_c2c, fft_r2c and fft_c2r by ATen's operators of complex tensors."""
+    wide = self.float() if self.dtype in (torch.bfloat16, torch.float16) else self
+    if name == "fft_r2c":
+        y = torch.view_as_real(torch.ops.aten._fft_r2c(wide, dim, normalization, onesided))
+    else:
+        z = torch.view_as_complex(wide.contiguous())
+        y = torch.view_as_real(torch.ops.aten._fft_c2c(z, dim, normalization, forward).resolve_conj()) if name == "fft_c2c" \
+            else torch.ops.aten._fft_c2r(z, dim, normalization, last_dim_size)
+    return y.to(self.dtype)
+
+
 def call(name, args):
     """args: {name: ("tensor" | "tensors" | "value", content)}; the first overload that takes them."""
+    if name in ("fft_c2c", "fft_r2c", "fft_c2r"):
+        return transform_of_pairs(name, **{n: c for n, (_, c) in args.items()})
     packet = getattr(torch.ops.aten, name, None)
     if packet is None:
         raise NoOverload(f"aten::{name} is not there")

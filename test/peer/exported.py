@@ -22,6 +22,7 @@ try:
     from safetensors.torch import load_file, save_file
     from torch._export.serde.serialize import serialize
     from torch.export.experimental import _export_forward_backward
+    import complex_models as complexes
     VERSION = tuple(map(int, torch.__version__.split(".")[:2]))
     if VERSION < (2, 6):
         raise ImportError("PyTorch 2.6 or later is needed")
@@ -395,6 +396,48 @@ def batch_of_none():
     return nn.Sequential(nn.Linear(6, 3), nn.ReLU(), nn.Linear(3, 2))
 
 
+def complex_parameter(*sizes):
+    return lambda: nn.Parameter(torch.randn(*sizes, dtype=torch.cfloat))
+
+
+def complexes_of(*shapes):
+    return [torch.randn(s, dtype=torch.cfloat) for s in shapes]
+
+
+for name, make, inputs in (
+        ("fourier_neural_operator", complexes.SpectralConv2d, lambda: [torch.randn(2, 3, 10, 9)]),
+        ("spectral_loss", complexes.SpectralLoss, lambda: [torch.randn(2, 2, 6, 8), torch.randn(2, 2, 6, 8)]),
+        ("stft_loss", complexes.StftLoss, lambda: [torch.randn(2, 64), torch.randn(2, 64)]),
+        ("complex_linear", complexes.ComplexLinear, lambda: complexes_of((4, 5))),
+        ("llama_rotary", complexes.LlamaRotary, lambda: [torch.randn(2, 6, 16)]),
+        ("s4d", complexes.S4D, lambda: [torch.randn(2, 3, 20)]),
+        ("s4", complexes.S4, lambda: [torch.randn(2, 16)]),
+        ("complex_arithmetic", lambda: module(complexes.arithmetic, w=complex_parameter(4)), lambda: [*complexes_of((3, 4)), torch.randn(3, 4)]),
+        ("complex_shapes", lambda: module(complexes.shapes, w=complex_parameter(4)),
+         lambda: [*complexes_of((2, 3, 4)), torch.randn(2, 3, 4), torch.tensor([1, 0])]),
+        ("complex_reductions", lambda: module(complexes.reductions, w=complex_parameter(4)), lambda: complexes_of((2, 3, 4))),
+        ("complex_products", lambda: module(complexes.products, w=complex_parameter(4)),
+         lambda: [*complexes_of((2, 3, 4), (2, 4, 5)), torch.randn(2, 3, 4), *complexes_of((4,))]),
+        ("complex_writes", lambda: module(complexes.writes, w=complex_parameter(4), count=lambda: torch.zeros((), dtype=torch.cfloat)),
+         lambda: [*complexes_of((3, 4)), torch.randn(3, 4)]),
+        ("transforms", lambda: module(complexes.transforms, w=lambda: nn.Parameter(torch.randn(()))), lambda: [torch.randn(4, 6), *complexes_of((4, 6))]),
+        ("transform_lengths", lambda: module(complexes.lengths, w=lambda: nn.Parameter(torch.randn(()))), lambda: [torch.randn(2, 300), *complexes_of((2, 300))]),
+        ("complex_dtypes", lambda: module(complexes.mixed, w=lambda: nn.Parameter(torch.randn(3)), c=lambda: torch.randn(3, dtype=torch.cdouble)),
+         lambda: [torch.randn(2, 3), torch.randn(2, 3, dtype=torch.double)])):
+    CASES[name] = (make, inputs, None, 2e-5, True, True, False, inputs, False)
+WIDE = {"fourier_neural_operator", "spectral_loss", "stft_loss", "complex_linear", "llama_rotary", "s4d", "s4", "transforms", "transform_lengths"}
+
+
+def real(t):
+    """A complex tensor as cleave has it."""
+    return torch.view_as_real(t.resolve_conj()).contiguous() if t.is_complex() else t
+
+
+def in_float64(t):
+    """Of the same values."""
+    return t.to(torch.complex128 if t.is_complex() else torch.float64) if t.is_complex() or t.is_floating_point() else t
+
+
 class NotExported(Exception):
     """This version of PyTorch doesn't write the case."""
 
@@ -417,7 +460,10 @@ class Case:
         """Results, updates of buffers by name, and gradients by name."""
         before = {k: v.clone() for k, v in model.named_buffers()}
         given = [t.clone() for t in self.inputs]
-        results = flat(model(*given))
+        if self.name in WIDE:
+            model._apply(in_float64)
+            given = list(map(in_float64, given))
+        results = [real(r) if isinstance(r, torch.Tensor) else r for r in flat(model(*given))]
         grads = {}
         loss = [r.sum() for r in results if isinstance(r, torch.Tensor) and r.is_floating_point() and r.requires_grad]
         if self.grad and loss:
@@ -425,7 +471,7 @@ class Case:
                 sum(loss).backward()
             except RuntimeError as e:
                 raise NotExported(f"it has no gradient: {e}") from e
-            grads = {k: p.grad if p.grad is not None else torch.zeros_like(p) for k, p in model.named_parameters()}
+            grads = {k: real(p.grad if p.grad is not None else torch.zeros_like(p)) for k, p in model.named_parameters()}
         return results, dict(model.named_buffers()), before, grads
 
     def run(self, decomposed):
@@ -444,7 +490,7 @@ class Case:
         self.reference = program.module() if its_own else copy.deepcopy(self.model)
         names = [s.arg.name for s in program.graph_signature.input_specs if s.kind.name == "USER_INPUT"]
         names = [n + "_" if n in dict(self.model.state_dict()) else n for n in names]
-        save_file({k: t.contiguous() for k, t in zip(names, self.inputs)}, stem + ".in.safetensors")
+        save_file({k: real(t).contiguous() for k, t in zip(names, self.inputs)}, stem + ".in.safetensors")
         imported = self.command("import", stem + ".pt2", "-o", stem, "--json")
         info = json.loads(imported.stdout)
         args = ["run", stem + ".pt2", "--in", stem + ".in.safetensors", "--out", stem + ".out.safetensors"]
@@ -511,7 +557,7 @@ class Case:
         pairs = [(k, got[k], want) for k, want in zip(places, tensors)]
         for name, value in after.items():
             if name in updates:
-                pairs.append((f"update of {name}", got[updates[name]], value))
+                pairs.append((f"update of {name}", got[updates[name]], real(value)))
             elif not torch.equal(value, before[name]):
                 raise RuntimeError(f"{name} was written, and is not updated")
         for name, value in grads.items():
@@ -521,6 +567,8 @@ class Case:
         return worst
 
     def difference(self, what, have, want):
+        if self.name in WIDE and want.dtype == torch.float64:
+            want = want.to(have.dtype)
         if have.dtype != want.dtype or have.shape != want.shape:
             raise RuntimeError(f"{what}: {have.dtype} {tuple(have.shape)}, PyTorch has {want.dtype} {tuple(want.shape)}")
         if not want.is_floating_point():

@@ -38,7 +38,8 @@ except ImportError as e:
     sys.exit(77)
 
 DTYPES = {"bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32, "i64": torch.int64,
-          "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}
+          "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64,
+          "c64": torch.complex64, "c128": torch.complex128}  # as pairs of f32 and f64
 TOLERANCE = {torch.float64: (1e-7, 1e-7), torch.float32: (1.3e-6, 1e-5), torch.bfloat16: (1.6e-2, 1e-5), torch.float16: (1e-3, 1e-5)}
 
 # Results that are sums of products.
@@ -73,7 +74,21 @@ def left(case, key):
                  fnmatch.fnmatch(key, keys) and holds(case.sample)), "")
 
 
+def real(t):
+    """A complex tensor as cleave has it."""
+    return torch.view_as_real(t.resolve_conj().resolve_neg()) if t.is_complex() else t
+
+
+def is_number(t):
+    return t.is_floating_point() or t.is_complex()
+
+
+def in_float64(t):
+    return t.to(torch.complex128) if t.is_complex() else t.double() if t.is_floating_point() else t
+
+
 def hex_of(t):
+    t = real(t)
     return t.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes().hex() if t.numel() else ""
 
 
@@ -108,7 +123,8 @@ class Sample:
                         .requires_grad_(self.leaves[k].requires_grad) for k in self.places]
 
     def call(self, tensors, wide=False):
-        leaves = [torch.float64 if wide and isinstance(v, torch.dtype) and v.is_floating_point else v for v in self.leaves]
+        widest = lambda t: torch.complex128 if t.is_complex else torch.float64 if t.is_floating_point else t
+        leaves = [widest(v) if wide and isinstance(v, torch.dtype) else v for v in self.leaves]
         for k, t in zip(self.places, tensors):
             leaves[k] = t
         x, args, kwargs = tree.tree_unflatten(leaves, self.spec)
@@ -116,7 +132,7 @@ class Sample:
 
     def wanted(self, wide=False):
         """Results, cotangents (None where there is no gradient), gradients by the number of the tensor."""
-        tensors = [(t.detach().double() if wide and t.is_floating_point() else t.detach().clone()).requires_grad_(t.requires_grad)
+        tensors = [(in_float64(t.detach()) if wide and is_number(t) else t.detach().clone()).requires_grad_(t.requires_grad)
                    for t in self.tensors]
         results = self.call(tensors, wide)
         for t in results:
@@ -124,16 +140,17 @@ class Sample:
                 raise Refused("a sparse layout")
             if t.dtype not in DTYPES.values():
                 raise Refused(f"the dtype {str(t.dtype).removeprefix('torch.')}")
+        results = [real(t) for t in results]
         generator = torch.Generator().manual_seed(7)
         cotangents = [torch.randn(t.shape, generator=generator, dtype=torch.float64) if t.is_floating_point() else None for t in results]
-        narrow = [t.dtype for t in self.tensors if t.is_floating_point()] + [torch.float32]
+        narrow = [t.dtype.to_real() for t in self.tensors if is_number(t)] + [torch.float32]
         cotangents = [c.to(narrow[0]).to(t.dtype) if c is not None and t.requires_grad else None for c, t in zip(cotangents, results)]
         leaves = [k for k, t in enumerate(tensors) if t.requires_grad]
         pairs = [(t, c) for t, c in zip(results, cotangents) if c is not None]
         grads = {}
         if leaves and pairs:
             found = torch.autograd.grad([t for t, _ in pairs], [tensors[k] for k in leaves], [c for _, c in pairs], allow_unused=True)
-            grads = {k: (torch.zeros_like(tensors[k]) if g is None else g.to_dense()).detach() for k, g in zip(leaves, found)}
+            grads = {k: real(torch.zeros_like(tensors[k]) if g is None else g.to_dense()).detach() for k, g in zip(leaves, found)}
         return [t.detach() for t in results], cotangents, grads
 
     def program(self, decomposed):
@@ -343,7 +360,7 @@ def run_operator(task):
         dtype = DTYPES[name]
         seed = zlib.crc32(f"{name_of(op)} {name}".encode())
         torch.manual_seed(seed), random.seed(seed)
-        with_gradient = dtype.is_floating_point and op.supports_autograd and dtype in op.supported_backward_dtypes("cpu")
+        with_gradient = (dtype.is_floating_point or dtype.is_complex) and op.supports_autograd and dtype in op.supported_backward_dtypes("cpu")
         try:
             samples = list(op.sample_inputs("cpu", dtype, requires_grad=with_gradient))
         except Exception as e:

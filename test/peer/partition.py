@@ -17,7 +17,7 @@ from aten import NoOverload, call, read_safetensors, torch, value_of
 from partition_options import drawn
 ROWS = 8  # of options, for each graph
 # Without a derivative, of ATen's with another form, or with random bits of PyTorch's own.
-WITHOUT = ["adam_step", "int_mm_scaled", "uint4x2_mm", "packed_addmm", "convolution_pointwise", "convolution_channels_last", "convolution_channels_last_backward", "opaque", "rng_next", "rng_fold", "sym_size", "sym_numel", "is_same_size", "cudnn_batch_norm", "cudnn_batch_norm_backward", "rand", "randn", "randint", "randperm",
+WITHOUT = ["adam_step", "fft_c2c", "fft_r2c", "fft_c2r", "int_mm_scaled", "uint4x2_mm", "packed_addmm", "convolution_pointwise", "convolution_channels_last", "convolution_channels_last_backward", "opaque", "rng_next", "rng_fold", "sym_size", "sym_numel", "is_same_size", "cudnn_batch_norm", "cudnn_batch_norm_backward", "rand", "randn", "randint", "randperm",
            "bernoulli", "native_dropout", "empty", "empty_like", "empty_strided", "empty_permuted", "cond", "while_loop",
            "copy", "silu_backward", "native_group_norm_backward", "native_layer_norm_backward", "native_batch_norm_backward",
            "_scaled_dot_product_efficient_attention", "_scaled_dot_product_efficient_attention_backward",

@@ -1,5 +1,8 @@
 #include "import/exported/call.h"
 
+#include <algorithm>
+#include <set>
+
 #include "base/printable.h"
 
 namespace cleave::exported {
@@ -10,6 +13,16 @@ namespace {
 
 // As large as a dim may be, so that sums of a few don't overflow.
 constexpr int64_t largest_integer = int64_t{1} << 47;
+
+// Arguments that mean nothing here: where memory lies, and what only another value of would change.
+bool is_ignored(const NamedArgument& a) {
+  static const std::set<std::string_view> names = {
+      "layout",        "device",    "pin_memory", "non_blocking", "generator",
+      "cudnn_enabled", "benchmark", "sparse",     "sparse_grad",  "scale_grad_by_freq"};
+  if (!names.contains(a.name)) return false;
+  const bool must_be_off = a.name == "scale_grad_by_freq";
+  return !must_be_off || a.value.number == 0;
+}
 
 bool is_small(const Dim& d) {
   return d.is_const() && d.value() >= -largest_integer && d.value() <= largest_integer;
@@ -50,6 +63,11 @@ ValueId Call::tensor_named(const std::string& name) {
   const DType t = type(*v).dtype;
   const bool is_narrow = t == DType::f16 || t == DType::bf16;
   return in_f32_ && is_narrow ? to(*v, DType::f32) : *v;
+}
+
+ValueId Call::tensor(const Argument& a) {
+  if (a.kind != Kind::tensor) return fail("an argument that is no tensor");
+  return ok() ? tensor_named(a.text) : ValueId::none();
 }
 
 ValueId Call::tensor(std::string_view name) {
@@ -110,6 +128,7 @@ AttrValue Call::value(const Argument& a) {
     case Kind::tensor:
     case Kind::layout:
     case Kind::graph: break;
+    case Kind::complex: fail("a complex number among real ones"); return {};
     case Kind::refused: fail("an argument that is {}", a.text); return {};
   }
   fail("an argument that is no number, flag or text");
@@ -179,8 +198,31 @@ std::optional<DType> Call::dtype(std::string_view name) {
   return std::nullopt;
 }
 
+const TensorMeta* Call::meta(const Argument& a) const {
+  return a.kind == Kind::tensor && context_.meta ? context_.meta(a.text) : nullptr;
+}
+
+bool Call::is_complex(const Argument& a) const {
+  const TensorMeta* m = meta(a);
+  return (m && m->is_complex) || a.kind == Kind::complex ||
+         std::ranges::any_of(a.items, [this](const Argument& item) { return is_complex(item); });
+}
+
+bool Call::is_complex(std::string_view name) const {
+  const Argument* a = find(name);
+  return a && is_complex(*a);
+}
+
+void Call::show_whole(ValueId parts) {
+  if (!parts.valid() || !ok()) return;
+  Type t = b_.type(parts);
+  if (!t.shape.empty()) t.shape.pop_back();
+  shown_.insert_or_assign(parts.v, std::move(t));
+}
+
 const Type& Call::type(ValueId v) const {
   static const Type nothing;
+  if (const auto at = shown_.find(v.v); v.valid() && at != shown_.end()) return at->second;
   return v.valid() && !v.is_number() ? b_.type(v) : nothing;
 }
 
@@ -202,6 +244,33 @@ int64_t Call::static_size(ValueId v, int64_t dim) {
   const Dim d = size(v, dim);
   if (!d.is_const()) fail("a dim of size {} in the place of one that is known", d.text());
   return d.is_const() ? d.value() : 1;
+}
+
+Result<Values> Call::direct(const OpDef& op) {
+  std::vector<CallOperand> operands;
+  NamedAttrs attrs;
+  for (const ArgDef& arg : op.schema.args) {
+    const Argument* given = find(arg.name);
+    const bool is_tensor = given && (given->kind == Kind::tensor || given->kind == Kind::list);
+    if (arg.is_operand()) {
+      if (arg.list)
+        operands.emplace_back(tensors(arg.name));
+      else if (given && given->kind != Kind::none && !is_tensor)
+        operands.emplace_back(value(*given));
+      else
+        operands.emplace_back(maybe_tensor(arg.name));
+    } else if (given && given->kind != Kind::none && arg.name != "device") {
+      AttrValue v = value(*given);
+      if (!arg.has_default || !(v == arg.default_value)) attrs.emplace_back(arg.name, std::move(v));
+    }
+    CLEAVE_CHECK(b_.status());
+  }
+  for (const NamedArgument& a : node_.inputs)
+    if (op.schema.find(a.name) < 0 && a.value.kind != Kind::none && !is_ignored(a))
+      return unsupported("its argument {} is not covered", printable(a.name));
+  Values results = ops(op.name, std::move(operands), std::move(attrs));
+  CLEAVE_CHECK(b_.status());
+  return results;
 }
 
 ValueId Call::op(const std::string& name, std::vector<CallOperand> operands, NamedAttrs attrs) {

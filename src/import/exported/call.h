@@ -5,6 +5,7 @@
 // that rules are expressions. Arguments are the file's, so nothing about them is taken for granted.
 #pragma once
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ class Call {
     std::function<Result<ValueId>()> rng;
     std::function<int64_t()> stream;
     std::function<Status(const std::string& name, ValueId value)> write;
+    // What the file says of a tensor; null: nothing.
+    std::function<const TensorMeta*(const std::string& name)> meta;
   };
   Call(const Node& node, Builder& b, const Context& context)
       : node_(node), b_(b), context_(context) {}
@@ -41,6 +44,7 @@ class Call {
   bool has(std::string_view name) const;
   bool has_tensor(std::string_view name) const;
   ValueId tensor(std::string_view name);        // an error if it isn't given
+  ValueId tensor(const Argument& a);            // an error if it is none
   ValueId maybe_tensor(std::string_view name);  // none if it isn't given
   Values tensors(std::string_view name);        // a list; its None are none
   AttrValue value(std::string_view name, AttrValue otherwise = {});
@@ -53,6 +57,12 @@ class Call {
   Shape sizes(std::string_view name);
   std::optional<DType> dtype(std::string_view name);
 
+  // Of the tensor that an argument is; null if it is none, or the file says nothing.
+  const TensorMeta* meta(const Argument& a) const;
+  bool is_complex(const Argument& a) const;
+  bool is_complex(std::string_view name) const;
+  const Context& context() const { return context_; }
+
   // From now on tensors of f16 and bf16 are given in f32: the rule is of elements or sums, which
   // ATen computes in f32 and rounds once. The reader rounds the results to the file's dtypes.
   void compute_in_f32() { in_f32_ = true; }
@@ -60,6 +70,9 @@ class Call {
 
   // ---- types
   const Type& type(ValueId v) const;
+  // From now on the type of a complex tensor's parts is shown as that of its real parts.
+  void show_whole(ValueId parts);
+  void show_parts() { shown_.clear(); }
   int64_t rank(ValueId v) const { return type(v).rank(); }
   // Of a dim from the front, or from the back where it is negative; 1 and an error if there is
   // none.
@@ -68,6 +81,9 @@ class Call {
   int64_t wrapped(int64_t dim, int64_t rank);   // into [0, rank)
 
   // ---- calls
+  // An operator of cleave with the node's arguments by name. Errors (unsupported): an argument that
+  // it doesn't have.
+  Result<Values> direct(const OpDef& op);
   ValueId op(const std::string& name, std::vector<CallOperand> operands, NamedAttrs attrs = {});
   Values ops(const std::string& name, std::vector<CallOperand> operands, NamedAttrs attrs = {});
   ValueId to(ValueId x, DType t);
@@ -87,6 +103,7 @@ class Call {
   const Node& node_;
   Builder& b_;
   const Context& context_;
+  std::map<uint32_t, Type> shown_;
   bool is_sharing_ = false;
   bool in_f32_ = false;
 };

@@ -3,6 +3,8 @@
 
 #include "base/printable.h"
 #include "import/exported/autocast.h"
+#include "import/exported/complex_rules.h"
+#include "import/exported/complex_views.h"
 #include "import/exported/expression.h"
 #include "import/exported/graph_reader.h"
 #include "import/exported/rules.h"
@@ -14,16 +16,6 @@ namespace cleave::exported {
 using Kind = Argument::Kind;
 
 namespace {
-
-// Arguments that mean nothing here: where memory lies, and what only another value of would change.
-bool is_ignored(const NamedArgument& a) {
-  static const std::set<std::string_view> names = {
-      "layout",        "device",    "pin_memory", "non_blocking", "generator",
-      "cudnn_enabled", "benchmark", "sparse",     "sparse_grad",  "scale_grad_by_freq"};
-  if (!names.contains(a.name)) return false;
-  const bool must_be_off = a.name == "scale_grad_by_freq";
-  return !must_be_off || a.value.number == 0;
-}
 
 // Operands are converted while it lives, under autocast.
 class CastOperands {
@@ -43,8 +35,12 @@ Status GraphReader::read_call(const Node& node, const Graph& source, std::string
                               std::string_view overload) {
   const Call::Context at = context(source);
   Call call(node, b_, at);
-  if (is_view(name) && call.has_tensor("self")) return read_view(node, call, name, source);
-  CLEAVE_TRY(Values results, called(call, name, overload));
+  const bool is_complex = touches_complex(node, source);
+  const bool views =
+      is_complex ? is_complex_view(name) && !find_complex_rule(name, overload) : is_view(name);
+  if (views && call.has_tensor("self")) return read_view(node, call, name, source, is_complex);
+  CLEAVE_TRY(Values results,
+             is_complex ? called_complex(call, name, overload) : called(call, name, overload));
   if (call.computes_in_f32()) round_results(call, results, source);
   return bind_results(node, results, source, call.is_sharing());
 }
@@ -63,7 +59,9 @@ Status GraphReader::read_in_place(const Node& node, const Graph& source, const s
   const std::string self_name = call.find(written)->text;
   ValueId v = self;
   if (name != "detach") {
-    CLEAVE_TRY(const Values results, called(call, name, overload));
+    CLEAVE_TRY(const Values results, touches_complex(node, source)
+                                         ? called_complex(call, name, overload)
+                                         : called(call, name, overload));
     CLEAVE_CHECK(b_.status());
     if (results.empty()) return unsupported("a write without a value");
     v = call.to(results[0], type.dtype);
@@ -92,32 +90,15 @@ Result<Values> GraphReader::called(Call& call, const std::string& name, std::str
   }
   const OpDef* op = file_.ops.find(name);
   if (!op) return unsupported("the operator {} is not covered", name);
-  return called_directly(call, *op);
+  return call.direct(*op);
 }
 
-Result<Values> GraphReader::called_directly(Call& call, const OpDef& op) {
-  std::vector<CallOperand> operands;
-  NamedAttrs attrs;
-  for (const ArgDef& arg : op.schema.args) {
-    const Argument* given = call.find(arg.name);
-    const bool is_tensor = given && (given->kind == Kind::tensor || given->kind == Kind::list);
-    if (arg.is_operand()) {
-      if (arg.list)
-        operands.emplace_back(call.tensors(arg.name));
-      else if (given && given->kind != Kind::none && !is_tensor)
-        operands.emplace_back(call.value(*given));
-      else
-        operands.emplace_back(call.maybe_tensor(arg.name));
-    } else if (given && given->kind != Kind::none && arg.name != "device") {
-      AttrValue v = call.value(*given);
-      if (!arg.has_default || !(v == arg.default_value)) attrs.emplace_back(arg.name, std::move(v));
-    }
-    CLEAVE_CHECK(b_.status());
-  }
-  for (const NamedArgument& a : call.node().inputs)
-    if (op.schema.find(a.name) < 0 && a.value.kind != Kind::none && !is_ignored(a))
-      return unsupported("its argument {} is not covered", printable(a.name));
-  Values results = call.ops(op.name, std::move(operands), std::move(attrs));
+// Autocast leaves complex numbers as they are.
+Result<Values> GraphReader::called_complex(Call& call, const std::string& name,
+                                           std::string_view overload) {
+  const Rule rule = find_complex_rule(name, overload);
+  if (!rule) return unsupported("the operator {} of complex tensors is not covered", name);
+  Values results = rule(call);
   CLEAVE_CHECK(b_.status());
   return results;
 }
@@ -194,14 +175,17 @@ Status GraphReader::check_type(const std::string& name, ValueId v, const Graph& 
   const Type& t = graph_.type(v);
   const bool same_dtype = m.dtype == t.dtype || (file_.ignores_autocast && file_.has_autocast &&
                                                  is_floating(m.dtype) && is_floating(t.dtype));
-  bool same = m.foreign_dtype.empty() && same_dtype && m.sizes.size() == t.shape.size();
+  const size_t rank = m.sizes.size() + (m.is_complex ? 1 : 0);
+  bool same = m.foreign_dtype.empty() && same_dtype && rank == t.shape.size();
+  if (same && m.is_complex) same = t.shape.back() == Dim(2);
   for (size_t k = 0; same && k < m.sizes.size(); ++k) {
     CLEAVE_TRY(const Dim size, dim_of(m.sizes[k]));
     same = graph_.env().equal(size, t.shape[k]) != SymEnv::Truth::no;
   }
   if (same || !is_read(name, source)) return {};
   CLEAVE_TRY(const Type wanted, type_of(m));
-  return unsupported("it is {}, and {} in the file", t.text(), wanted.text());
+  return unsupported("it is {}, and {}{} in the file", t.text(),
+                     m.is_complex ? "complex, in parts " : "", wanted.text());
 }
 
 }  // namespace cleave::exported

@@ -73,8 +73,13 @@ Call::Context GraphReader::context(const Graph& source) {
             return b_.convert(v, *operand_dtype_);
           },
           [this, &source](const std::string& name) { return symbol(name, source); },
-          [this] { return draw(); }, [this] { return file_.next_stream++; },
-          [this](const std::string& name, ValueId v) { return write(name, v); }};
+          [this] { return draw(); },
+          [this] { return file_.next_stream++; },
+          [this](const std::string& name, ValueId v) { return write(name, v); },
+          [&source](const std::string& name) {
+            const auto at = source.tensors.find(name);
+            return at == source.tensors.end() ? nullptr : &at->second;
+          }};
 }
 
 Status GraphReader::write(const std::string& name, ValueId value) {

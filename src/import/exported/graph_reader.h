@@ -55,11 +55,13 @@ class GraphReader {
   Status read_node(const Node& node, const Graph& source);
   Status read_call(const Node& node, const Graph& source, std::string name,
                    std::string_view overload);
-  Status read_view(const Node& node, Call& call, const std::string& name, const Graph& source);
+  // is_complex: the operand or the result is.
+  Status read_view(const Node& node, Call& call, const std::string& name, const Graph& source,
+                   bool is_complex);
   Status read_in_place(const Node& node, const Graph& source, const std::string& name,
                        std::string_view overload);
   Result<Values> called(Call& call, const std::string& name, std::string_view overload);
-  Result<Values> called_directly(Call& call, const OpDef& op);
+  Result<Values> called_complex(Call& call, const std::string& name, std::string_view overload);
   void round_results(Call& call, Values& results, const Graph& source);
   // is_sharing: a result may be a view of any argument.
   Status bind_results(const Node& node, const Values& results, const Graph& source,

@@ -11,6 +11,7 @@
 // UpdateOrder::last has the updates behind forward's results.
 #pragma once
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ namespace cleave {
 struct ImportedModel {
   Program program;
   std::map<std::string, HostTensor> weights;  // by placeholder; only those that the graph has
+  // Placeholders by name, and results as "out.3", that are complex tensors in the file: here their
+  // last dim is (real part, imaginary part).
+  std::set<std::string> complex;
   std::map<std::string, std::string> ties;  // a name that is no placeholder: the one it stands for
   // As torch.utils._pytree writes them, with names of inputs and numbers of results in place:
   // "((x, {a: y}), {})".

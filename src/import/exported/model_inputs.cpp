@@ -141,6 +141,7 @@ Status ModelReader::add_placeholder(const InputSpec& spec, GraphReader& reader) 
   name = graph_.fresh_name(name);
   CLEAVE_TRY(const ValueId v, graph_.add_placeholder(role, name, type, wants_grad));
   reader.bind(spec.arg.text, v);
+  if (meta->second.is_complex) complex_.insert(name);
   order_.push_back(is_user ? input_key(spec.arg.text) : spec.target);
   by_target_[order_.back()] = {spec.arg.text, v, !is_user};
   if (is_user) leaves_.push_back(name);

@@ -67,7 +67,7 @@ class ModelReader {
   std::vector<std::pair<std::string, std::string>> waiting_;
   std::map<std::string, Added> by_target_;  // user inputs by input_key()
   std::vector<std::string> order_;          // keys of by_target_, as their placeholders stand
-  std::set<std::string> taken_, written_;
+  std::set<std::string> taken_, written_, complex_;
   std::vector<std::string> leaves_, result_leaves_;
 };
 

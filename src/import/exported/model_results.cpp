@@ -63,6 +63,9 @@ Status ModelReader::add_results(GraphReader& reader,
     CLEAVE_TRY(const ValueId v, result_of(spec.arg, reader));
     if (v.valid()) graph_.add_return({v});
     if (v.valid()) {
+      const auto meta = source().graph.tensors.find(spec.arg.text);
+      if (meta != source().graph.tensors.end() && meta->second.is_complex)
+        complex_.insert(fmt::format("out.{}", graph_.returns().size() - 1));
       result_leaves_.push_back(fmt::format("out.{}", graph_.returns().size() - 1));
     } else {
       result_leaves_.push_back(spec.arg.kind == Kind::none ? "None" : "constant");
@@ -152,6 +155,7 @@ Result<ImportedModel> ModelReader::finish(WeightBytes weights) {
     CLEAVE_TRY(out.arguments, tree_text(source().in_spec, leaves_));
     CLEAVE_TRY(out.results, tree_text(source().out_spec, result_leaves_));
   }
+  out.complex = std::move(complex_);
   out.torch_version = source().torch_version;
   out.program.subgraphs = std::move(file_.subgraphs);
   out.program.main = std::move(graph_);

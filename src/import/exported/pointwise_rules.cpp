@@ -262,6 +262,11 @@ std::span<const RuleRow> pointwise_rules() {
       {"signbit", [](Call& c) -> Values { return {has_sign(c, self_of(c))}; }},
       {"copysign", copysign},
       {"ldexp", in_f32<ldexp>},
+      {"_neg_view",
+       [](Call& c) -> Values {
+         c.share_arguments();
+         return {c.op("neg", {self_of(c)})};
+       }},
       {"angle", angle},
       {"isposinf", [](Call& c) { return signed_infinity(c, 1); }},
       {"isneginf", [](Call& c) { return signed_infinity(c, -1); }},

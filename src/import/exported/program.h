@@ -22,6 +22,8 @@ namespace cleave::exported {
 
 // The dtype with PyTorch's code (ScalarType of the schema); nothing if cleave has none such.
 std::optional<DType> dtype_of_code(int64_t code);
+// The dtype of the parts of a complex dtype; nothing of any other.
+std::optional<DType> parts_of_code(int64_t code);
 
 // A number, or the text of an expression with the value that it had when the model was exported.
 struct SymValue {
@@ -31,7 +33,8 @@ struct SymValue {
 };
 
 struct TensorMeta {
-  DType dtype = DType::f32;
+  DType dtype = DType::f32;   // of a complex tensor that of its parts
+  bool is_complex = false;    // sizes and strides count complex numbers
   std::string foreign_dtype;  // not empty: one that cleave doesn't have
   std::vector<SymValue> sizes, strides;
   SymValue offset;  // of the first element, in elements
@@ -48,6 +51,7 @@ struct Argument {
     tensor,   // text: its name
     integer,  // number
     floating,
+    complex,  // floating, imaginary
     boolean,
     text,
     symbol,  // text: the name of a number of the run
@@ -62,7 +66,7 @@ struct Argument {
   Kind kind = Kind::none;
   std::string text;
   int64_t number = 0;
-  double floating = 0;
+  double floating = 0, imaginary = 0;
   std::vector<Argument> items;
   std::shared_ptr<const Graph> graph;
 };

@@ -12,7 +12,7 @@ struct KnownDtype {
   int64_t code;
   DType dtype;
 };
-constexpr std::array<KnownDtype, 11> known_dtypes = {{{1, DType::u8},
+constexpr std::array<KnownDtype, 10> known_dtypes = {{{1, DType::u8},
                                                       {2, DType::i8},
                                                       {3, DType::i16},
                                                       {4, DType::i32},
@@ -20,14 +20,12 @@ constexpr std::array<KnownDtype, 11> known_dtypes = {{{1, DType::u8},
                                                       {6, DType::f16},
                                                       {7, DType::f32},
                                                       {8, DType::f64},
-                                                      {10, DType::c64},
                                                       {12, DType::boolean},
                                                       {13, DType::bf16}}};
 
 std::string foreign_name(int64_t code) {
   switch (code) {
     case 9: return "complex32";
-    case 11: return "complex128";
     case 28: return "uint16";
     case 29: return "float8_e4m3fn";
     case 30: return "float8_e5m2";
@@ -75,6 +73,14 @@ Result<Argument> read_number(Element e, Argument::Kind kind) {
     case Argument::Kind::boolean: {
       CLEAVE_TRY(const bool on, boolean_of(e, "a flag"));
       a.number = on;
+      break;
+    }
+    case Argument::Kind::complex: {
+      CLEAVE_TRY(const Object o, object_of(e, "a complex number"));
+      CLEAVE_TRY(const Element real, member(o, "real"));
+      CLEAVE_TRY(const Element imaginary, member(o, "imag"));
+      CLEAVE_TRY(a.floating, floating_of(real, "real"));
+      CLEAVE_TRY(a.imaginary, floating_of(imaginary, "imag"));
       break;
     }
     default: CLEAVE_TRY(a.number, integer_of(e, "an integer"));
@@ -126,6 +132,7 @@ constexpr std::array rows = {
     Row{"as_ints", [](Element e) { return read_number(e, Kind::integer); }, true},
     Row{"as_float", [](Element e) { return read_number(e, Kind::floating); }},
     Row{"as_floats", [](Element e) { return read_number(e, Kind::floating); }, true},
+    Row{"as_complex", [](Element e) { return read_number(e, Kind::complex); }},
     Row{"as_bool", [](Element e) { return read_number(e, Kind::boolean); }},
     Row{"as_bools", [](Element e) { return read_number(e, Kind::boolean); }, true},
     Row{"as_sym_int", read_symbol},
@@ -165,6 +172,14 @@ std::optional<DType> dtype_of_code(int64_t code) {
   return known->dtype;
 }
 
+std::optional<DType> parts_of_code(int64_t code) {
+  switch (code) {
+    case 10: return DType::f32;
+    case 11: return DType::f64;
+    default: return std::nullopt;
+  }
+}
+
 Result<SymValue> read_sym(Element e) {
   CLEAVE_TRY(const Case c, case_of(e, "a size"));
   SymValue v;
@@ -196,7 +211,9 @@ Result<TensorMeta> read_tensor_meta(Element e) {
   TensorMeta meta;
   CLEAVE_TRY(const Element dtype, member(o, "dtype"));
   CLEAVE_TRY(const int64_t code, integer_of(dtype, "dtype"));
-  if (const auto known = dtype_of_code(code))
+  const std::optional<DType> parts = parts_of_code(code);
+  meta.is_complex = parts.has_value();
+  if (const auto known = parts ? parts : dtype_of_code(code))
     meta.dtype = *known;
   else
     meta.foreign_dtype = foreign_name(code);

@@ -42,6 +42,7 @@ std::span<const RuleRow> pointwise_rules();
 std::span<const RuleRow> pool_rules();
 std::span<const RuleRow> product_rules();
 std::span<const RuleRow> random_rules();
+std::span<const RuleRow> real_fourier_rules();
 std::span<const RuleRow> recurrent_rules();
 std::span<const RuleRow> reduction_rules();
 std::span<const RuleRow> resize_rules();
@@ -52,6 +53,7 @@ std::span<const RuleRow> shape_rules();
 std::span<const RuleRow> special_rules();
 std::span<const RuleRow> table_rules();
 std::span<const RuleRow> tensor_product_rules();
+std::span<const RuleRow> window_rules();
 
 // What several rules are made of.
 ValueId floating_self(Call& c);  // integers and booleans in f32, as PyTorch converts them

@@ -199,6 +199,22 @@ Values meshgrid(Call& c) {
   return out;
 }
 
+// The halves of dims change places: the first element becomes that in the middle, or the other way.
+Values halves_swapped(Call& c, bool back) {
+  V x = self_of(c);
+  std::vector<int64_t> dims = c.integers("dim");
+  if (!c.has("dim"))
+    for (int64_t d = 0; d < c.rank(x); ++d) dims.push_back(d);
+  for (const int64_t dim : dims) {
+    const Dim n = c.size(x, dim);
+    const Dim middle = back ? Dim::floordiv(n, Dim(2)) : n - Dim::floordiv(n, Dim(2));
+    const V tail = c.op("slice", {x}, {{"dim", dim}, {"start", middle}, {"end", n}});
+    const V head = c.op("slice", {x}, {{"dim", dim}, {"start", 0}, {"end", middle}});
+    x = c.op("cat", {CallOperand(Values{tail, head})}, {{"dim", dim}});
+  }
+  return {copied(c, x)};
+}
+
 Values flipped(Call& c, int64_t dim) {
   return {c.op("flip", {self_of(c)}, {{"dims", std::vector<int64_t>{dim}}})};
 }
@@ -228,6 +244,8 @@ std::span<const RuleRow> shape_rules() {
       {"meshgrid", meshgrid},
       {"fliplr", [](Call& c) { return flipped(c, 1); }},
       {"flipud", [](Call& c) { return flipped(c, 0); }},
+      {"fft_fftshift", [](Call& c) { return halves_swapped(c, false); }},
+      {"fft_ifftshift", [](Call& c) { return halves_swapped(c, true); }},
   };
   return rows;
 }

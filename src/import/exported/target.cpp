@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/printable.h"
+#include "import/exported/complex_rules.h"
 #include "import/exported/rules.h"
 #include "import/exported/views.h"
 
@@ -23,7 +24,7 @@ constexpr std::array<std::string_view, 6> higher_order = {"cond",
 constexpr std::array<std::string_view, 7> other_meaning = {
     "call", "fused", "opaque", "by_rows", "cond", "while_loop", "adam_step"};
 
-bool is_covered(const Target& t, const OpRegistry& ops) {
+bool is_covered(const Target& t, const OpRegistry& ops, bool is_complex) {
   if (t.space == "higher_order")
     return std::ranges::find(higher_order, t.name) != higher_order.end();
   if (t.space == "transformers") return t.name.starts_with("grouped_mm_fallback");
@@ -31,6 +32,7 @@ bool is_covered(const Target& t, const OpRegistry& ops) {
   std::string name = t.name;
   if (name.ends_with('_') && !name.ends_with("__")) name.pop_back();
   if (t.overload == "out" || t.overload.ends_with("_out")) return false;
+  if (is_complex) return covers_complex(name, t.overload);
   if (is_view(name) || find_rule(name, t.overload)) return true;
   if (std::ranges::find(other_meaning, name) != other_meaning.end()) return false;
   return ops.find(name) != nullptr;
@@ -42,11 +44,12 @@ void collect(const Graph& source, const OpRegistry& ops, std::map<std::string, i
       if (a.value.kind == Kind::graph && a.value.graph) collect(*a.value.graph, ops, found);
     if (is_about_sizes(node)) continue;
     const Target t = parse_target(node.target);
-    if (is_covered(t, ops)) continue;
+    const bool is_complex = touches_complex(node, source);
+    if (is_covered(t, ops, is_complex)) continue;
     const std::string shown =
         printable(node.target.starts_with("torch.ops.") ? std::string_view(node.target).substr(10)
                                                         : std::string_view(node.target));
-    ++found[shown.substr(1, shown.size() - 2)];
+    ++found[shown.substr(1, shown.size() - 2) + (is_complex ? " of complex tensors" : "")];
   }
 }
 

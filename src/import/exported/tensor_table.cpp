@@ -16,26 +16,30 @@ struct Item {
   int64_t number = 0;        // of a flag, too
   std::string text;          // a text; "torch.FloatStorage"; the key of a storage
   std::vector<Item*> items;  // of a sequence; key, value, key, value, ... of a table
-  DType dtype = DType::f32;  // of a storage or a tensor
-  Payload payload;           // of a tensor
+  DType dtype = DType::f32;  // of a storage, or of its complex numbers' parts
+  bool is_complex = false;
+  Payload payload;  // of a tensor
 };
 using Kind = Item::Kind;
 
 struct StorageType {
   std::string_view name;
   DType dtype;
+  bool is_complex = false;
 };
-constexpr std::array<StorageType, 11> storage_types = {{{"torch.FloatStorage", DType::f32},
-                                                        {"torch.DoubleStorage", DType::f64},
-                                                        {"torch.HalfStorage", DType::f16},
-                                                        {"torch.BFloat16Storage", DType::bf16},
-                                                        {"torch.LongStorage", DType::i64},
-                                                        {"torch.IntStorage", DType::i32},
-                                                        {"torch.ShortStorage", DType::i16},
-                                                        {"torch.CharStorage", DType::i8},
-                                                        {"torch.ByteStorage", DType::u8},
-                                                        {"torch.BoolStorage", DType::boolean},
-                                                        {"torch.ComplexFloatStorage", DType::c64}}};
+constexpr std::array<StorageType, 12> storage_types = {
+    {{"torch.FloatStorage", DType::f32},
+     {"torch.DoubleStorage", DType::f64},
+     {"torch.HalfStorage", DType::f16},
+     {"torch.BFloat16Storage", DType::bf16},
+     {"torch.LongStorage", DType::i64},
+     {"torch.IntStorage", DType::i32},
+     {"torch.ShortStorage", DType::i16},
+     {"torch.CharStorage", DType::i8},
+     {"torch.ByteStorage", DType::u8},
+     {"torch.BoolStorage", DType::boolean},
+     {"torch.ComplexFloatStorage", DType::f32, true},
+     {"torch.ComplexDoubleStorage", DType::f64, true}}};
 
 class TableReader {
  public:
@@ -186,6 +190,7 @@ class TableReader {
     if (!ok) return unsupported("a storage that it doesn't describe as torch.save does");
     Item* s = made(Kind::storage);
     s->dtype = storage_type(i[1]->text)->dtype;
+    s->is_complex = storage_type(i[1]->text)->is_complex;
     s->text = i[2]->text;
     push(s);
     return {};
@@ -228,6 +233,7 @@ class TableReader {
     p.archive = archive_;
     p.file = root_ + "data/" + a[0]->text;
     p.meta.dtype = a[0]->dtype;
+    p.meta.is_complex = a[0]->is_complex;
     p.meta.offset.number = a[1]->number;
     CLEAVE_CHECK(fill(*a[2], p.meta.sizes));
     CLEAVE_CHECK(fill(*a[3], p.meta.strides));

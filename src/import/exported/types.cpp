@@ -12,6 +12,7 @@ Result<Type> type_of(const TensorMeta& meta) {
     CLEAVE_TRY(Dim d, dim_of(v));
     shape.push_back(std::move(d));
   }
+  if (meta.is_complex) shape.emplace_back(2);
   Type t(meta.dtype, std::move(shape));
   CLEAVE_CHECK(check_type_limits(t));
   return t;

@@ -5,8 +5,8 @@
 
 namespace cleave::exported {
 
-// dtype and sizes; on the CPU, row-major, wherever the file's tensor lay. Errors (unsupported): a
-// dtype that cleave doesn't have, a sparse layout.
+// dtype and sizes, of a complex tensor those of its parts; on the CPU, row-major, wherever the
+// file's tensor lay. Errors (unsupported): a dtype that cleave doesn't have, a sparse layout.
 Result<Type> type_of(const TensorMeta& meta);
 
 }  // namespace cleave::exported

@@ -1,4 +1,5 @@
 // One node as views of its operand.
+#include "import/exported/complex_views.h"
 #include "import/exported/graph_reader.h"
 #include "import/exported/layout.h"
 #include "import/exported/views.h"
@@ -31,12 +32,13 @@ Shared shared_by(Views::Sharing sharing, const TensorMeta& operand, const Tensor
 }  // namespace
 
 Status GraphReader::read_view(const Node& node, Call& call, const std::string& name,
-                              const Graph& source) {
+                              const Graph& source, bool is_complex) {
   const ValueId self = call.tensor("self");
   CLEAVE_CHECK(b_.status());
   const std::string self_name = call.find("self")->text;
   const TensorMeta& meta = meta_of(self_name, source);
-  const Views views = views_of(name, call, self, is_row_major(meta));
+  const auto views_by = is_complex ? complex_views_of : views_of;
+  const Views views = views_by(name, call, self, is_row_major(meta));
   CLEAVE_CHECK(b_.status());
   const std::vector<std::string> names = result_names(node);
   if (names.size() > views.results.size())

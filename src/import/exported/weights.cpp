@@ -9,6 +9,7 @@
 namespace cleave::exported {
 namespace {
 
+// Of a complex tensor in parts, with a dim more.
 struct Layout {
   std::vector<int64_t> sizes, strides;
   int64_t offset = 0, numel = 1;
@@ -39,6 +40,15 @@ Result<Layout> layout_of(const TensorMeta& m) {
            !__builtin_mul_overflow(l.numel, std::max<int64_t>(size, 1), &l.numel);
   }
   if (!fits || last == INT64_MAX) return user_error("sizes: they reach beyond 63 bits");
+  if (m.is_complex) {
+    fits = !__builtin_mul_overflow(l.offset, 2, &l.offset) &&
+           !__builtin_mul_overflow(last, 2, &last) && !__builtin_mul_overflow(l.numel, 2, &l.numel);
+    for (int64_t& stride : l.strides) fits = fits && !__builtin_mul_overflow(stride, 2, &stride);
+    l.sizes.push_back(2);
+    l.strides.push_back(1);
+    fits = fits && !__builtin_add_overflow(last, 1, &last);
+    if (!fits || last == INT64_MAX) return user_error("sizes: they reach beyond 63 bits");
+  }
   if (std::ranges::find(l.sizes, 0) != l.sizes.end()) l.numel = 0;
   l.end = l.numel == 0 ? l.offset : last + 1;
   return l;
@@ -69,8 +79,8 @@ bool same_place(const Payload& a, const Payload& b) {
         x, y, [](const SymValue& p, const SymValue& q) { return p.number == q.number; });
   };
   return a.archive == b.archive && a.file == b.file && a.meta.dtype == b.meta.dtype &&
-         same(a.meta.sizes, b.meta.sizes) && same(a.meta.strides, b.meta.strides) &&
-         a.meta.offset.number == b.meta.offset.number;
+         a.meta.is_complex == b.meta.is_complex && same(a.meta.sizes, b.meta.sizes) &&
+         same(a.meta.strides, b.meta.strides) && a.meta.offset.number == b.meta.offset.number;
 }
 
 }  // namespace
@@ -96,7 +106,7 @@ bool overlap(const Payload& a, const Payload& b) {
   if (a.file != b.file || a.archive != b.archive) return false;
   const Result<Layout> x = layout_of(a.meta), y = layout_of(b.meta);
   if (!x.ok() || !y.ok()) return true;
-  if (a.meta.dtype != b.meta.dtype) return true;
+  if (a.meta.dtype != b.meta.dtype) return true;  // the places of parts are counted alike
   return x->offset < y->end && y->offset < x->end;
 }
 

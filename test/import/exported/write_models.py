@@ -3,7 +3,7 @@
 
     NAME.pt2            torch.export.save of PyTorch 2.13
     NAME.safetensors    in.K: inputs; out.K: results of forward; update.NAME: buffers afterwards; grad.NAME: of the sum
-                        of the results
+                        of the results. Complex tensors are pairs (real part, imaginary part).
 
 tiny.pt2 is stored by PyTorch's writer of archives; net.pt2 is deflated by Python's. Folders of this machine are left
 out of the lines that they name, and the sample inputs. tiny26.pt2 and tiny28.pt2 are what this script wrote under
@@ -57,6 +57,25 @@ class Net(nn.Module):
         return self.head(y / scale)
 
 
+class Waves(nn.Module):
+    """A complex weight in another order, a complex buffer that is written through its real part, a transform and back."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(3, 4, dtype=torch.cfloat).t())
+        self.register_buffer("mean", torch.zeros(3, dtype=torch.cfloat))
+
+    def forward(self, x, z):
+        y = torch.fft.rfft(x) @ self.w * 1j + z.conj()
+        self.mean.add_(y.detach().mean(0))
+        self.mean.real.mul_(2)
+        return torch.fft.irfft(y, n=5), y, y.abs() * self.mean.angle()
+
+
+def real(t):
+    return torch.view_as_real(t.resolve_conj()).contiguous() if t.is_complex() else t
+
+
 def save(folder, name, model, inputs, dynamic=None, deflated=False):
     program = torch.export.export(model, inputs, dynamic_shapes=dynamic)
     path = os.path.join(folder, name + ".pt2")
@@ -76,13 +95,13 @@ def save(folder, name, model, inputs, dynamic=None, deflated=False):
                 if not k.startswith((".data/", "byteorder", "archive_")):
                     writer.write_bytes(k, v)
     leaves = torch.utils._pytree.tree_leaves
-    tensors = {f"in.{k}": t.clone() for k, t in enumerate(leaves(inputs))}
+    tensors = {f"in.{k}": real(t).clone() for k, t in enumerate(leaves(inputs))}
     before = {k: v.clone() for k, v in model.named_buffers()}
     results = [r for r in leaves(model(*inputs)) if isinstance(r, torch.Tensor)]
-    sum(r.sum() for r in results).backward()
-    tensors |= {f"out.{k}": r.detach().clone() for k, r in enumerate(results)}
-    tensors |= {f"update.{k}": v.clone() for k, v in model.named_buffers() if not torch.equal(v, before[k])}
-    tensors |= {f"grad.{k}": p.grad.clone() for k, p in model.named_parameters(remove_duplicate=False)}
+    sum(real(r).sum() for r in results).backward()
+    tensors |= {f"out.{k}": real(r).detach().clone() for k, r in enumerate(results)}
+    tensors |= {f"update.{k}": real(v).clone() for k, v in model.named_buffers() if not torch.equal(v, before[k])}
+    tensors |= {f"grad.{k}": real(p.grad).clone() for k, p in model.named_parameters(remove_duplicate=False)}
     save_file(tensors, os.path.join(folder, name + ".safetensors"))
     print(f"{path}: {os.path.getsize(path)} B")
 
@@ -110,6 +129,8 @@ def main(folder):
     torch.manual_seed(2)
     batch = torch.export.Dim("batch", min=2, max=64)
     save(folder, "net", Net(), (torch.randn(3, 2, 5, 5),), ({0: batch},), deflated=True)
+    torch.manual_seed(3)
+    save(folder, "waves", Waves(), (torch.randn(2, 6), torch.randn(2, 3, dtype=torch.cfloat)), deflated=True)
     return None
 
 
