@@ -41,6 +41,7 @@ std::span<const RuleRow> order_rules();
 std::span<const RuleRow> pointwise_rules();
 std::span<const RuleRow> pool_rules();
 std::span<const RuleRow> product_rules();
+std::span<const RuleRow> quantize_rules();
 std::span<const RuleRow> random_rules();
 std::span<const RuleRow> recurrent_rules();
 std::span<const RuleRow> reduction_rules();
@@ -49,9 +50,13 @@ std::span<const RuleRow> sampling_rules();
 std::span<const RuleRow> scan_rules();
 std::span<const RuleRow> search_rules();
 std::span<const RuleRow> shape_rules();
+std::span<const RuleRow> solve_rules();
 std::span<const RuleRow> special_rules();
 std::span<const RuleRow> table_rules();
 std::span<const RuleRow> tensor_product_rules();
+std::span<const RuleRow> unpool_rules();
+std::span<const RuleRow> weight_norm_rules();
+std::span<const RuleRow> window_rules();
 
 // What several rules are made of.
 ValueId floating_self(Call& c);  // integers and booleans in f32, as PyTorch converts them
