@@ -15,11 +15,11 @@
 //   (C3) operands are on one device  (C4) mode is 0, 1 or 2
 //   (C5) per_sample_weights has weight's dtype and the shape of indices, and mode is 0
 //   (C6) with include_last_offset, offsets has an element more than there are bags
+//   (C7) scale_grad_by_freq is False: ATen's kernel for the CPU divides by counts of other rows
 //
 // Rows of padding_idx, if it is not negative, are in no bag. Bags begin at 0 and don't overlap:
 // offsets increase. Of equal elements the first is the largest, and gets the gradient; NaN is
-// larger than all. scale_grad_by_freq divides a row's gradient by how often it is read, of sums and
-// means; sparse asks for another layout of the same gradient.
+// larger than all. sparse asks for another layout of the same gradient.
 #include <cmath>
 
 #include "op/bags.h"
@@ -73,6 +73,8 @@ Result<Types> infer(const OpView& op) {
   const Dim bags = bags_of(op);
   if (op.env().range_of(bags).lo < 0)
     return op.broken("C6", "offsets is {}, expected one more than there are bags", offsets.text());
+  if (op.bool_attr("scale_grad_by_freq"))
+    return op.broken("C7", "scale_grad_by_freq is True, expected False");
   const auto whole = [&](Shape shape) { return typed_like(offsets, offsets.dtype, shape); };
   return Types{typed_like(weight, weight.dtype, {bags, weight.shape[1]}),
                whole({has_no_map(op) ? Dim(0) : indices.shape[0]}), whole({bags}),
@@ -161,10 +163,8 @@ class Bags {
 
   // The row of each index: [n,d].
   ValueId rows() {
-    const bool by_count = op_.bool_attr("scale_grad_by_freq") && mode_ != max_bag;
-    const ValueId x =
-        b_.call1("embedding", {op_.in(at_weight), op_.in(at_indices)},
-                 {{"padding_idx", op_.int_attr("padding_idx")}, {"scale_grad_by_freq", by_count}});
+    const ValueId x = b_.call1("embedding", {op_.in(at_weight), op_.in(at_indices)},
+                               {{"padding_idx", op_.int_attr("padding_idx")}});
     return b_.convert(x, wide_);
   }
 
@@ -276,7 +276,10 @@ Rejects rejects() {
            op + "C5: per_sample_weights is given for mode 1, expected 0 sum"},
           {"C6",
            {{w, i, i64({0})}, {{"include_last_offset", true}}},
-           op + "C6: offsets is i64[0], expected one more than there are bags"}};
+           op + "C6: offsets is i64[0], expected one more than there are bags"},
+          {"C7",
+           {{w, i, o}, {{"scale_grad_by_freq", true}}},
+           op + "C7: scale_grad_by_freq is True, expected False"}};
 }
 
 Cost cost(const OpView& op) {

@@ -9,7 +9,8 @@
 //
 //   (C1) grad is floating, of two dims  (C2) indices and offsets are i64 or i32, of one dim
 //   (C3) mode is 0, 1 or 2, and 0 with factors  (C4) weight and per_sample_weights have grad's dtype
-//   (C5) bag_size and, of mode 2, maximum_indices have the bags of grad  (C6) sparse is False
+//   (C5) bag_size and, of mode 2, maximum_indices have the bags of grad
+//   (C6) sparse and scale_grad_by_freq are False, as in _embedding_bag
 //
 // The bags are those of offsets; offset2bag isn't read. Source: ATen/native/EmbeddingBag.cpp.
 #include "op/bags.h"
@@ -54,6 +55,8 @@ Result<Types> infer(const OpView& op) {
   if (mode == max_bag)
     CLEAVE_CHECK(check_same_shape(op, "C5", "maximum_indices and grad", most.shape, grad.shape));
   if (op.bool_attr("sparse")) return op.broken("C6", "sparse is True, expected a dense gradient");
+  if (op.bool_attr("scale_grad_by_freq"))
+    return op.broken("C6", "scale_grad_by_freq is True, expected False");
   return Types{typed_like(grad, grad.dtype, {op.dim_attr("num_weights"), grad.shape[1]})};
 }
 
@@ -90,15 +93,11 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
     sums[row * d + k % d] += grad.f[k];
   }
   const std::vector<int64_t> bag = bags_of(grad, *in[at_offsets], indices);
-  std::vector<double> reads(static_cast<size_t>(rows), 0);
-  for (int64_t i : indices.i) {
-    CLEAVE_TRY(const int64_t row, index_in_range(op, "indices", i, rows, NegativeIndex::refused));
-    ++reads[row];
-  }
   for (int64_t k = 0; k < indices.numel() && mode != max_bag; ++k) {
-    const int64_t row = indices.i[k];
+    CLEAVE_TRY(const int64_t row,
+               index_in_range(op, "indices", indices.i[k], rows, NegativeIndex::refused));
     if (row == op.int_attr("padding_idx")) continue;
-    double share = op.bool_attr("scale_grad_by_freq") ? 1 / reads[row] : 1;
+    double share = 1;
     if (mode == mean_bag) share /= static_cast<double>(std::max<int64_t>(1, sizes.i[bag[k]]));
     if (op.has(at_factors)) share *= in[at_factors]->f[k];
     for (int64_t j = 0; j < d; ++j) sums[row * d + j] += grad.f[bag[k] * d + j] * share;
@@ -151,7 +150,7 @@ Values decompose(Builder& b, const OpView& op) {
   const ValueId y = b.call1("embedding_dense_backward", {x, op.in(at_indices)},
                             {{"num_weights", rows},
                              {"padding_idx", op.int_attr("padding_idx")},
-                             {"scale_grad_by_freq", op.bool_attr("scale_grad_by_freq")}});
+                             {"scale_grad_by_freq", false}});
   return {b.convert(y, type.dtype)};
 }
 
@@ -186,7 +185,7 @@ Samples samples() {
       out.end(),
       {{{g, indices, starts, i64({0}), sizes, sizes, f32({7})}, how(sum_bag)},
        {{f16({3, 2}), indices, starts, map, sizes, sizes, f16({7})}, how(sum_bag, 2)},
-       {{g, indices, starts, map, i64({3}).with({2, 1, 2}), sizes}, how(mean_bag, 2, true)},
+       {{g, indices, starts, map, i64({3}).with({2, 1, 2}), sizes}, how(mean_bag, 2)},
        {{g, indices, i64({4}).with({0, 7, 7, 7}), map, i64({3}).with({7, 0, 0}), most},
         how(mean_bag)},
        {{g, indices, starts, map, i64({3}).with({7, 0, 0}), most}, how(max_bag)},
@@ -215,6 +214,7 @@ Rejects rejects() {
   const std::string op = "_embedding_bag_backward: ";
   SampleAttrs sparse = how(sum_bag);
   sparse[3].second = AttrValue(true);
+  const SampleAttrs by_count = how(sum_bag, -1, true);
   return {
       {"C1",
        {{i64({2, 3}), i, o, i, s, s}, how(sum_bag)},
@@ -240,7 +240,10 @@ Rejects rejects() {
       {"C5",
        {{g, i, o, i, s, s}, how(max_bag)},
        op + "C5: maximum_indices and grad: [2] and [2,3], expected equal shapes"},
-      {"C6", {{g, i, o, i, s, s}, sparse}, op + "C6: sparse is True, expected a dense gradient"}};
+      {"C6", {{g, i, o, i, s, s}, sparse}, op + "C6: sparse is True, expected a dense gradient"},
+      {"C6",
+       {{g, i, o, i, s, s}, by_count},
+       op + "C6: scale_grad_by_freq is True, expected False"}};
 }
 
 Rejects rejects_of_factors() {

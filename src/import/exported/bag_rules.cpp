@@ -10,6 +10,7 @@ Values embedding_bag(Call& c) {
   const V weight = c.tensor("weight"), indices = c.tensor("indices");
   if (c.rank(indices) != 1 || c.rank(weight) != 2)
     return {c.fail("embedding_bag of {}", c.type(indices).text())};
+  if (c.flag("scale_grad_by_freq", false)) return {c.fail("scale_grad_by_freq")};
   int64_t skipped = c.integer("padding_idx", -1);
   // -1 is the last row here, and none in the operators below it
   if (c.has("padding_idx") && skipped < 0 && c.node().target.find("._") == std::string::npos)
@@ -18,7 +19,6 @@ Values embedding_bag(Call& c) {
       c.ops("_embedding_bag",
             {weight, indices, c.tensor("offsets"), c.maybe_tensor("per_sample_weights")},
             {{"mode", c.integer("mode", 0)},
-             {"scale_grad_by_freq", c.flag("scale_grad_by_freq", false)},
              {"include_last_offset", c.flag("include_last_offset", false)},
              {"padding_idx", skipped}});
   // what only PyTorch's backward reads has no value here

@@ -21,11 +21,16 @@ Values triangular_solve(Call& c) {
   return {x, a};
 }
 
-// Of L L^T, or with `upper` of L^T L.
+// Of L L^T, or with `upper` of L^T L. Solved by one triangle; the gradient is that of the product,
+// to both, as PyTorch has it: X = X0 + S(dB - dA X0), whose last term is 0.
 V solved_twice(Call& c, V l, V b) {
   const bool upper = c.flag("upper", false);
   const V first = upper ? turned(c, l) : l, last = upper ? l : turned(c, l);
-  return solved(c, last, solved(c, first, b, false), true);
+  const auto both = [&](V v) { return solved(c, last, solved(c, first, v, false), true); };
+  const auto change = [&](V v) { return c.op("sub", {v, c.op("detach", {v})}); };
+  const V x = both(b), a = matmul(c, first, last);
+  const V rest = c.op("sub", {change(b), matmul(c, change(a), x)});
+  return c.op("add", {c.op("detach", {x}), both(rest)});
 }
 
 Values cholesky_solve(Call& c) { return {solved_twice(c, c.tensor("input2"), c.tensor("self"))}; }
