@@ -129,6 +129,35 @@ TEST(SignalRules, WeightsAsLengthsAndDirections) {
                 {0.32, -0.24, 0.5, 0});
 }
 
+TEST(SignalRules, PlacesOfAffineMaps) {
+  for (const bool aligned : {false, true}) {
+    const double a = aligned ? 1 : 0.5;
+    expect_answer(Tensors()
+                      .param("theta", {1, 2, 3}, {2, 0, 0, 0, 1, 3})
+                      .of("affine_grid_generator.default", {1, 2, 2, 2},
+                          {{"size", numbers({1, 5, 2, 2})}, {"align_corners", flag(aligned)}}),
+                  {-2 * a, 3 - a, 2 * a, 3 - a, -2 * a, 3 + a, 2 * a, 3 + a}, {0, 0, 4, 0, 0, 4});
+  }
+  expect_answer(Tensors()
+                    .input("theta", {1, 3, 4}, {1, 0, 0, 7, 0, 1, 0, 8, 0, 0, 1, 9})
+                    .of("affine_grid_generator.default", {1, 1, 1, 2, 3},
+                        {{"size", numbers({1, 1, 1, 1, 2})}, {"align_corners", flag(true)}}),
+                {6, 8, 9, 8, 8, 9});
+}
+
+TEST(SignalRules, ResultsInMemoryThatIsGiven) {
+  const auto product = [](std::vector<int64_t> out) {
+    return Tensors()
+        .param("self", {2}, {1, 2})
+        .input("other", {2}, {3, 4})
+        .input("out", out, {0, 0})
+        .of("mul.out", {2}, {});
+  };
+  expect_answer(product({2}), {3, 8});
+  EXPECT_NE(product({2, 1}).failure.find("isn't of the size of its argument out: f32[2,1]"),
+            std::string::npos);
+}
+
 TEST(SignalRules, TriangularSystems) {
   const Numbers a{2, 1, 0, 4};
   for (const bool turned : {false, true})

@@ -15,14 +15,11 @@ Values embedding_bag(Call& c) {
   // -1 is the last row here, and none in the operators below it
   if (c.has("padding_idx") && skipped < 0 && c.node().target.find("._") == std::string::npos)
     skipped += c.static_size(weight, 0);
-  const Values y =
-      c.ops("_embedding_bag",
-            {weight, indices, c.tensor("offsets"), c.maybe_tensor("per_sample_weights")},
-            {{"mode", c.integer("mode", 0)},
-             {"include_last_offset", c.flag("include_last_offset", false)},
-             {"padding_idx", skipped}});
-  // what only PyTorch's backward reads has no value here
-  return {y.empty() ? V() : y[0], V::none(), V::none(), V::none()};
+  return c.ops("_embedding_bag",
+               {weight, indices, c.tensor("offsets"), c.maybe_tensor("per_sample_weights")},
+               {{"mode", c.integer("mode", 0)},
+                {"include_last_offset", c.flag("include_last_offset", false)},
+                {"padding_idx", skipped}});
 }
 
 }  // namespace

@@ -125,6 +125,7 @@ Status GraphReader::read_node(const Node& node, const Graph& source) {
   if (t.space == "higher_order") return read_higher_order(node, t.name, source);
   const bool in_place = t.name.ends_with('_') && !t.name.ends_with("__");
   if (in_place) return read_in_place(node, source, t.name.substr(0, t.name.size() - 1), t.overload);
+  if (writes_out(t)) return read_out(node, source, t.name, t.overload);
   return read_call(node, source, t.name, t.overload);
 }
 

@@ -58,6 +58,8 @@ class GraphReader {
   Status read_view(const Node& node, Call& call, const std::string& name, const Graph& source);
   Status read_in_place(const Node& node, const Graph& source, const std::string& name,
                        std::string_view overload);
+  Status read_out(const Node& node, const Graph& source, const std::string& name,
+                  std::string_view overload);
   Result<Values> called(Call& call, const std::string& name, std::string_view overload);
   Result<Values> called_directly(Call& call, const OpDef& op);
   void round_results(Call& call, Values& results, const Graph& source);
