@@ -158,6 +158,27 @@ TEST(SignalRules, ResultsInMemoryThatIsGiven) {
             std::string::npos);
 }
 
+// An operator of x and the number of the tensor n, which is its argument `name`.
+Answer of_item(const std::string& op, const std::string& name) {
+  Tensors t;
+  t.input("n", {1}, {3});
+  t.arguments.clear();
+  t.param("x", {2}, {1, 2});
+  t.arguments = {{"self", tensor("x")}, {name, of_kind(Kind::symbol, "item")}};
+  Node item{"torch.ops.aten.item.default", {{"self", tensor("n")}}, {}, {}, 0};
+  item.outputs.push_back(of_kind(Kind::symbol, "item"));
+  t.reading.source.nodes.push_back(std::move(item));
+  return t.of(op, {2}, {});
+}
+
+TEST(SignalRules, NumbersOfTensorsAreOperands) {
+  expect_answer(of_item("mul.Tensor", "other"), {3, 6}, {3, 3});
+  const Answer slope = of_item("leaky_relu.default", "negative_slope");
+  EXPECT_NE(slope.failure.find("the value of item() as an attribute; keep the tensor"),
+            std::string::npos)
+      << slope.failure;
+}
+
 TEST(SignalRules, TriangularSystems) {
   const Numbers a{2, 1, 0, 4};
   for (const bool turned : {false, true})

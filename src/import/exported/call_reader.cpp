@@ -128,8 +128,12 @@ Result<Values> GraphReader::called_directly(Call& call, const OpDef& op) {
     const Argument* given = call.find(arg.name);
     const bool is_tensor = given && (given->kind == Kind::tensor || given->kind == Kind::list);
     if (arg.is_operand()) {
+      const auto item =
+          given && given->kind == Kind::symbol ? items_.find(given->text) : items_.end();
       if (arg.list)
         operands.emplace_back(call.tensors(arg.name));
+      else if (item != items_.end())
+        operands.emplace_back(item->second);
       else if (given && given->kind != Kind::none && !is_tensor)
         operands.emplace_back(call.value(*given));
       else

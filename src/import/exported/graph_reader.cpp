@@ -50,10 +50,28 @@ Result<ValueId> GraphReader::written(const std::string& name) const {
 }
 
 Result<AttrValue> GraphReader::symbol(const std::string& name, const Graph& source) {
+  if (items_.contains(name))
+    return unsupported(
+        "the value of item() as an attribute; keep the tensor of one element, or give the number "
+        "as an input");
   const auto at = source.symbols.find(name);
   if (at == source.symbols.end()) return user_error("the size {} has no value", printable(name));
   CLEAVE_TRY(Dim d, dim_of(at->second));
   return AttrValue(std::move(d));
+}
+
+// item(): the tensor stands for the number where it is an operand. No gradient goes through it.
+Status GraphReader::note_item(const Node& node) {
+  const std::string name = parse_target(node.target).name;
+  if ((name != "item" && name != "_local_scalar_dense") || node.outputs.size() != 1) return {};
+  if (node.inputs.empty() || node.inputs[0].value.kind != Kind::tensor) return {};
+  const Result<ValueId> given = value(node.inputs[0].value.text);
+  if (!given.ok()) return {};
+  ValueId v = *given;
+  if (graph_.type(v).rank() > 0) v = b_.view(v, {});
+  if (is_floating(graph_.type(v).dtype)) v = b_.call1("detach", {v});
+  items_[node.outputs[0].text] = v;
+  return b_.status();
 }
 
 Result<ValueId> GraphReader::draw() {
@@ -84,7 +102,10 @@ Status GraphReader::write(const std::string& name, ValueId value) {
 
 Status GraphReader::read_nodes(const Graph& source) {
   for (const Node& node : source.nodes) {
-    if (is_about_sizes(node)) continue;
+    if (is_about_sizes(node)) {
+      CLEAVE_CHECK(note_item(node));
+      continue;
+    }
     const size_t first = graph_.value_capacity();
     b_.set_loc(node.file.empty()
                    ? SourceLoc{}
