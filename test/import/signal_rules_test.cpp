@@ -158,12 +158,14 @@ TEST(SignalRules, ResultsInMemoryThatIsGiven) {
             std::string::npos);
 }
 
-// An operator of x and the number of the tensor n, which is its argument `name`.
-Answer of_item(const std::string& op, const std::string& name) {
+// An operator of x and the number of the tensor n, which is its argument `name`; the gradient of n
+// or x.
+Answer of_item(const std::string& op, const std::string& name, bool of_n = false) {
   Tensors t;
-  t.input("n", {1}, {3});
-  t.arguments.clear();
-  t.param("x", {2}, {1, 2});
+  if (of_n)
+    t.param("n", {1}, {3}).input("x", {2}, {1, 2});
+  else
+    t.input("n", {1}, {3}).param("x", {2}, {1, 2});
   t.arguments = {{"self", tensor("x")}, {name, of_kind(Kind::symbol, "item")}};
   Node item{"torch.ops.aten.item.default", {{"self", tensor("n")}}, {}, {}, 0};
   item.outputs.push_back(of_kind(Kind::symbol, "item"));
@@ -173,10 +175,19 @@ Answer of_item(const std::string& op, const std::string& name) {
 
 TEST(SignalRules, NumbersOfTensorsAreOperands) {
   expect_answer(of_item("mul.Tensor", "other"), {3, 6}, {3, 3});
+  expect_answer(of_item("mul.Tensor", "other", true), {3, 6}, {0});
   const Answer slope = of_item("leaky_relu.default", "negative_slope");
   EXPECT_NE(slope.failure.find("the value of item() as an attribute; keep the tensor"),
             std::string::npos)
       << slope.failure;
+}
+
+TEST(SignalRules, AnAliasIsWhatDecompositionsMakeOfDetach) {
+  Reading r;
+  r.param("x", {2});
+  r.node("held", {2}, "alias.default", {{"self", tensor("x")}});
+  r.node("y", {2}, "mul.Tensor", {{"self", tensor("x")}, {"other", tensor("held")}});
+  expect_answer(answer(r, "y", {{"x", {3, 5}}}), {9, 25}, {3, 5});
 }
 
 TEST(SignalRules, TriangularSystems) {
