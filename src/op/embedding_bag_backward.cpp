@@ -8,7 +8,8 @@
 //   -> dfactors   dfactors [n]: grad of the index's bag times its row
 //
 //   (C1) grad is floating, of two dims  (C2) indices and offsets are i64 or i32, of one dim
-//   (C3) mode is 0, 1 or 2, and 0 with factors  (C4) weight and per_sample_weights have grad's dtype
+//   (C3) mode is 0, 1 or 2, and 0 with factors
+//   (C4) weight and per_sample_weights have grad's dtype
 //   (C5) bag_size and, of mode 2, maximum_indices have the bags of grad
 //   (C6) sparse and scale_grad_by_freq are False, as in _embedding_bag
 //
