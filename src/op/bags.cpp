@@ -4,8 +4,11 @@ namespace cleave {
 
 ValueId bag_of_each(Builder& b, ValueId starts, const Dim& n) {
   const Shape count = b.type(starts).shape;
+  const CallOperand end{AttrValue(n)};
+  const ValueId below = b.where(b.lt(starts, 0), 0, starts);
+  const ValueId inside = b.where(b.gt(below, end), end, below);
   const ValueId marks =
-      b.call1("index_add", {b.full({n + 1}, 0, DType::i64), starts, b.full(count, 1, DType::i64)},
+      b.call1("index_add", {b.full({n + 1}, 0, DType::i64), inside, b.full(count, 1, DType::i64)},
               {{"dim", 0}});
   return b.sub(b.slice(b.call1("cumsum", {marks}, {{"dim", 0}}), 0, 0, n), 1);
 }

@@ -8,7 +8,7 @@ namespace cleave {
 
 enum BagMode : int64_t { sum_bag, mean_bag, max_bag };
 
-// i64[n], the bag of each of n indices; starts [b].
+// [n], the bag of each of n indices; starts [b]. Those outside of [0, n] are at its ends.
 ValueId bag_of_each(Builder& b, ValueId starts, const Dim& n);
 
 // For reference rules: the same.

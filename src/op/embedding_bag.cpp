@@ -149,7 +149,7 @@ class Bags {
       y = sums(sizes);
     }
     const ValueId size = b_.convert(sizes, offsets.dtype);
-    const ValueId map = op_.out_type(1).shape[0] == Dim(0) ? b_.full({Dim(0)}, 0, offsets.dtype)
+    const ValueId map = op_.out_type(1).shape[0] == Dim(0) ? b_.slice(size, 0, 0, Dim(0))
                                                            : b_.convert(map_, offsets.dtype);
     return {b_.convert(y, op_.in_type(at_weight).dtype), map, size, mode_ == max_bag ? most : size};
   }

@@ -95,13 +95,15 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   }
   const std::vector<int64_t> bag = bags_of(grad, *in[at_offsets], indices);
   for (int64_t k = 0; k < indices.numel() && mode != max_bag; ++k) {
+    CLEAVE_TRY(const int64_t at,
+               index_in_range(op, "offsets", bag[k], grad.shape[0], NegativeIndex::refused));
     CLEAVE_TRY(const int64_t row,
                index_in_range(op, "indices", indices.i[k], rows, NegativeIndex::refused));
     if (row == op.int_attr("padding_idx")) continue;
     double share = 1;
-    if (mode == mean_bag) share /= static_cast<double>(std::max<int64_t>(1, sizes.i[bag[k]]));
+    if (mode == mean_bag) share /= static_cast<double>(std::max<int64_t>(1, sizes.i[at]));
     if (op.has(at_factors)) share *= in[at_factors]->f[k];
-    for (int64_t j = 0; j < d; ++j) sums[row * d + j] += grad.f[bag[k] * d + j] * share;
+    for (int64_t j = 0; j < d; ++j) sums[row * d + j] += grad.f[at * d + j] * share;
   }
   y.f = rounded(sums);
   return Arrays{std::move(y)};
@@ -115,8 +117,10 @@ Result<Arrays> reference_factors(const OpView& op, std::span<const Array* const>
   for (int64_t k = 0; k < indices.numel(); ++k) {
     CLEAVE_TRY(const int64_t row, index_in_range(op, "indices", indices.i[k], weight.shape[0],
                                                  NegativeIndex::refused));
+    CLEAVE_TRY(const int64_t at,
+               index_in_range(op, "offsets", bag[k], grad.shape[0], NegativeIndex::refused));
     ReferenceSum sum;
-    for (int64_t j = 0; j < d; ++j) sum += grad.f[bag[k] * d + j] * weight.f[row * d + j];
+    for (int64_t j = 0; j < d; ++j) sum += grad.f[at * d + j] * weight.f[row * d + j];
     y.f[k] = row == op.int_attr("padding_idx") ? 0 : static_cast<double>(sum);
   }
   return Arrays{std::move(y)};
@@ -139,9 +143,10 @@ Values decompose(Builder& b, const OpView& op) {
   const auto column = [&](ValueId v) { return b.unsqueeze(v, 1); };
   ValueId grad = b.convert(op.in(at_grad), t);
   if (mode == max_bag) {
-    const ValueId given = b.where(column(b.ne(op.in(at_sizes), 0)), grad, 0.0);
-    const ValueId y = b.call1(
-        "scatter_add", {b.full({rows, type.shape[1]}, 0, t), op.in(at_most), given}, {{"dim", 0}});
+    const ValueId has_rows = column(b.ne(op.in(at_sizes), 0));
+    const ValueId given = b.where(has_rows, grad, 0.0), at = b.where(has_rows, op.in(at_most), 0);
+    const ValueId y =
+        b.call1("scatter_add", {b.full({rows, type.shape[1]}, 0, t), at, given}, {{"dim", 0}});
     return {b.convert(y, type.dtype)};
   }
   if (mode == mean_bag)
