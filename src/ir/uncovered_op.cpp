@@ -18,7 +18,6 @@ constexpr UncoveredOp table[] = {
     {"_assert_async", "it has no result; check the values before they are given to the program"},
     {"_assert_scalar", "it has no result; the range of a symint says the same"},
     {"_assert_tensor_metadata", "it has no result, and types are checked when a graph is read"},
-    {"_embedding_bag", "expected embedding and a sum over the dim of the bag"},
     {"_fft_c2c", complex_values},
     {"_fft_c2r", complex_values},
     {"_fft_r2c", complex_values},

@@ -69,7 +69,10 @@ OpDef entry(const char* name, const char* argument, InferFn infer, Lazy<Samples>
         return Arrays{result_array(op, 0)};
       },
       .decompose = [](Builder& b, const OpView& op) -> Values {
-        return {b.full(op.out_type(0).shape, 0, op.out_type(0).dtype)};
+        const Type& t = op.out_type(0);
+        NamedAttrs how = {{"size", t.shape}, {"fill_value", 0}, {"dtype", t.dtype}};
+        if (t.device.kind != DeviceKind::cpu) how.emplace_back("device", t.device.text());
+        return {b.call1("full", {}, how)};
       },
       .grad = Absent{"no operand"},
       .lower = loop::by_decomposition(),

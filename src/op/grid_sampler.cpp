@@ -21,16 +21,14 @@
 #include "op/dims.h"
 #include "op/entry.h"
 #include "op/grad_of_parts.h"
+#include "op/grid_sampling.h"
 #include "op/reference_sum.h"
 #include "op/sample_sets.h"
-#include "op/wide_grad.h"
 
 namespace cleave {
 namespace {
 
-constexpr double keys = -0.75;
-enum Mode : int64_t { linear_mode, nearest_mode, cubic_mode };
-enum Padding : int64_t { zeros_outside, border, reflection };
+using namespace grid_sampling;
 
 int64_t spatial_dims(const OpView& op) { return op.name() == "grid_sampler_2d" ? 2 : 3; }
 
@@ -147,149 +145,15 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   return Arrays{std::move(y)};
 }
 
-// ---- the parts: all places at once, [N,P]
+// ---- the parts
 
-class Sampling {
- public:
-  Sampling(Builder& b, const OpView& op)
-      : b_(b), op_(op), dims_(spatial_dims(op)), mode_(op.int_attr("interpolation_mode")),
-        padding_(op.int_attr("padding_mode")), aligned_(op.bool_attr("align_corners")),
-        type_(wide(op.in_type(0).dtype)), image_(b.convert(op.in(0), type_)),
-        grid_(b.convert(op.in(1), type_)) {}
-
-  Values run() {
-    std::vector<std::vector<Tap>> all;
-    for (int64_t d = 0; d < dims_; ++d) all.push_back(taps(d));
-    if (!b_.status().ok()) return {ValueId::none()};
-    size_t count = 1;
-    for (const auto& of_dim : all) count *= of_dim.size();
-    ValueId y;
-    for (size_t k = 0; k < count; ++k) {
-      std::vector<Tap> at;
-      size_t rest = k;
-      for (const auto& of_dim : all) {
-        at.push_back(of_dim[rest % of_dim.size()]);
-        rest /= of_dim.size();
-      }
-      const ValueId part = read(at);
-      y = y.valid() ? b_.add(y, part) : part;
-    }
-    return {b_.convert(b_.view(y, op_.out_type(0).shape), op_.in_type(0).dtype)};
-  }
-
- private:
-  struct Tap {
-    ValueId place, weight;  // whole numbers in floating point; no weight: 1
-  };
-
-  const Shape& image_shape() const { return op_.in_type(0).shape; }
-  int64_t size(int64_t d) const { return image_shape()[static_cast<size_t>(d + 2)].value(); }
-  Dim places() const {
-    Dim p = 1;
-    for (int64_t d = 0; d < dims_; ++d) p = p * op_.in_type(1).shape[static_cast<size_t>(d + 1)];
-    return p;
-  }
-
-  ValueId coordinate(int64_t d) {
-    const ValueId x = b_.call1("select", {grid_}, {{"dim", -1}, {"index", dims_ - 1 - d}});
-    const ValueId flat = b_.add(b_.view(x, {image_shape()[0], places()}), 1.0);
-    const auto n = static_cast<double>(size(d));
-    if (aligned_) return b_.mul(b_.div(flat, 2.0), n - 1);
-    return b_.div(b_.sub(b_.mul(flat, n), 1.0), 2.0);
-  }
-
-  // Back and forth between low and low + span.
-  ValueId reflected(ValueId x, double low, double span) {
-    if (span <= 0) return b_.mul(x, 0.0);
-    const ValueId from = b_.abs(b_.sub(x, low));
-    const ValueId extra = b_.call1("fmod", {from, span});
-    const ValueId turns = b_.call1("floor", {b_.div(from, span)});
-    const ValueId odd = b_.ne(b_.call1("fmod", {turns, 2.0}), 0.0);
-    return b_.where(odd, b_.sub(span + low, extra), b_.add(extra, low));
-  }
-  ValueId padded(ValueId x, int64_t d) {
-    const auto n = static_cast<double>(size(d));
-    if (padding_ == zeros_outside) return x;
-    if (padding_ == reflection) x = aligned_ ? reflected(x, 0, n - 1) : reflected(x, -0.5, n);
-    x = b_.where(b_.le(x, 0.0), 0.0, x);
-    return b_.where(b_.ge(x, n - 1), n - 1, x);
-  }
-
-  std::vector<Tap> taps(int64_t d) {
-    const ValueId at = coordinate(d);
-    if (mode_ == nearest_mode) return {{b_.call1("round", {padded(at, d)}), ValueId::none()}};
-    if (mode_ == linear_mode) {
-      const ValueId x = padded(at, d), low = b_.call1("floor", {x});
-      const ValueId high = b_.add(low, 1.0);
-      return {{low, b_.sub(high, x)}, {high, b_.sub(x, low)}};
-    }
-    const ValueId low = b_.call1("floor", {at}), t = b_.sub(at, low);
-    std::vector<Tap> out;
-    for (int k = -1; k <= 2; ++k)
-      out.push_back({padded(b_.add(low, static_cast<double>(k)), d), cubic_weight(t, k)});
-    return out;
-  }
-  ValueId cubic_weight(ValueId t, int k) {
-    const ValueId x = b_.abs(b_.sub(t, static_cast<double>(k)));
-    const auto horner = [&](double a, double b, double c, double d) {
-      const ValueId ax = b_.add(b_.mul(x, a), b);
-      return b_.add(b_.mul(b_.add(b_.mul(ax, x), c), x), d);
-    };
-    if (k == 0 || k == 1) return horner(keys + 2, -(keys + 3), 0, 1);
-    return horner(keys, -5 * keys, 8 * keys, -4 * keys);
-  }
-
-  // What lies at the taps, one a dim: weighted, 0 outside.
-  ValueId read(const std::vector<Tap>& at) {
-    ValueId index, inside, weight;
-    int64_t elements = 1;
-    for (int64_t d = 0; d < dims_; ++d) {
-      const Tap& tap = at[static_cast<size_t>(d)];
-      elements *= size(d);
-      const ValueId in =
-          b_.logical_and(b_.ge(tap.place, 0.0), b_.le(tap.place, static_cast<double>(size(d) - 1)));
-      inside = d == 0 ? in : b_.logical_and(inside, in);
-      // not the conversion of a number out of range, or NaN
-      const ValueId whole =
-          b_.convert(b_.where(in, b_.call1("detach", {tap.place}), 0.0), DType::i64);
-      index = d == 0 ? whole : b_.add(b_.mul(index, AttrValue(size(d))), whole);
-      if (tap.weight.valid()) weight = weight.valid() ? b_.mul(weight, tap.weight) : tap.weight;
-    }
-    const Dim n = image_shape()[0], channels = image_shape()[1];
-    index = b_.expand(b_.unsqueeze(index, 1), {n, channels, places()});
-    ValueId y =
-        b_.call1("gather", {b_.view(image_, {n, channels, Dim(elements)}), index}, {{"dim", 2}});
-    y = b_.where(b_.unsqueeze(inside, 1), y, 0.0);
-    return weight.valid() ? b_.mul(y, b_.unsqueeze(weight, 1)) : y;
-  }
-
-  Builder& b_;
-  const OpView& op_;
-  const int64_t dims_, mode_, padding_;
-  const bool aligned_;
-  const DType type_;
-  const ValueId image_, grid_;
-};
-
-Values decompose(Builder& b, const OpView& op) { return Sampling(b, op).run(); }
+Values decompose(Builder& b, const OpView& op) {
+  const ValueId y = GridSampling(b, op, 0).values();
+  if (!b.status().ok()) return {ValueId::none()};
+  return {b.convert(b.view(y, op.out_type(0).shape), op.in_type(0).dtype)};
+}
 
 // ---- entries
-
-SampleAttrs how(Mode mode, Padding padding, bool aligned) {
-  return {{"interpolation_mode", mode}, {"padding_mode", padding}, {"align_corners", aligned}};
-}
-
-// Places away from those where the slope changes, inside and outside of an image of any size.
-SampleTensor places(DType t, std::vector<int64_t> shape) {
-  SampleTensor s = any_of(t, shape);
-  int64_t count = 1;
-  for (int64_t n : shape) count *= n;
-  std::vector<double> values;
-  for (int64_t k = 0; k < count; ++k)
-    values.push_back(-1.43 + 0.1875 * static_cast<double>(k * 5 % 16) +
-                     0.0071 * static_cast<double>(k % 3));
-  return s.with(std::move(values));
-}
 
 Samples samples_of(int64_t dims) {
   const auto image = [&](DType t, int64_t n) {

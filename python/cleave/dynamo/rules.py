@@ -144,6 +144,23 @@ def cdist_backward(grad, x1, x2, p, cdist):
     return y if extra == 0 and y.shape == x1.shape else NotImplemented
 
 
+def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
+    a = aten.transpose.int(A, -2, -1) if transpose else A
+    return aten.linalg_solve_triangular.default(a, self, upper=upper != transpose, unitriangular=unitriangular), aten.clone.default(A)
+
+
+def cholesky_solve(self, A, upper=False):
+    turned = aten.transpose.int(A, -2, -1)
+    first, last = (turned, A) if upper else (A, turned)
+    x = aten.linalg_solve_triangular.default(first, self, upper=False)
+    return aten.linalg_solve_triangular.default(last, x, upper=True)
+
+
+def cholesky_inverse(self, upper=False):
+    eye = torch.eye(self.shape[-1], dtype=self.dtype, device=self.device)
+    return cholesky_solve(eye.expand(self.shape), self, upper)
+
+
 aten = torch.ops.aten
 RULES = {aten._neg_view.default: neg_view,
          aten.as_strided_scatter.default: as_strided_scatter,
@@ -155,7 +172,10 @@ RULES = {aten._neg_view.default: neg_view,
          aten.bitwise_right_shift.Tensor: bitwise_right_shift,
          aten.bucketize.Tensor: bucketize, aten.searchsorted.Tensor: searchsorted,
          aten.index_reduce.default: index_reduce, aten.kthvalue.default: kthvalue,
-         aten._cdist_backward.default: cdist_backward}
+         aten._cdist_backward.default: cdist_backward,
+         aten.triangular_solve.default: triangular_solve,
+         aten.cholesky_solve.default: cholesky_solve, aten._cholesky_solve_helper.default: cholesky_solve,
+         aten.cholesky_inverse.default: cholesky_inverse}
 
 
 def rule_of(op):

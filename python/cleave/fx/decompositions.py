@@ -8,7 +8,9 @@ import torch
 
 from cleave.fx.covered import operator_names
 from cleave.fx.draws import DRAWS
+from cleave.fx.fake_quantize import FAKE_QUANTIZE
 from cleave.fx.weight_norm import WEIGHT_NORM
+from cleave.fx.windows import WINDOWS
 
 # Constants enter a trace by these, which AOTAutograd has to see.
 KEPT = {torch.ops.aten.lift.default, torch.ops.aten.lift_fresh.default}
@@ -32,4 +34,4 @@ def _with_uncovered(table):
             continue
         if rule.__module__.startswith("torch._decomp") and op._schema.name.split("::")[1] not in operator_names():
             table[op] = rule
-    return {**table, **DRAWS, **WEIGHT_NORM}
+    return {**table, **DRAWS, **FAKE_QUANTIZE, **WEIGHT_NORM, **WINDOWS}

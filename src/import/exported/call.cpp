@@ -253,8 +253,12 @@ Result<Values> Call::direct(const OpDef& op) {
     const Argument* given = find(arg.name);
     const bool is_tensor = given && (given->kind == Kind::tensor || given->kind == Kind::list);
     if (arg.is_operand()) {
+      const ValueId item =
+          given && given->kind == Kind::symbol ? context_.item(given->text) : ValueId::none();
       if (arg.list)
         operands.emplace_back(tensors(arg.name));
+      else if (item.valid())
+        operands.emplace_back(item);
       else if (given && given->kind != Kind::none && !is_tensor)
         operands.emplace_back(value(*given));
       else

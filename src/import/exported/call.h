@@ -26,6 +26,8 @@ class Call {
     std::function<Status(const std::string& name, ValueId value)> write;
     // What the file says of a tensor; null: nothing.
     std::function<const TensorMeta*(const std::string& name)> meta;
+    // The tensor of a number that item() gave; none: the symbol isn't one.
+    std::function<ValueId(const std::string& symbol)> item;
   };
   Call(const Node& node, Builder& b, const Context& context)
       : node_(node), b_(b), context_(context) {}

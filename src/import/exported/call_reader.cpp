@@ -79,6 +79,32 @@ Status GraphReader::read_in_place(const Node& node, const Graph& source, const s
   return check_type(names[0], v, source);
 }
 
+// add.out: the value that the operator gives without `out`, in the memory of that argument.
+Status GraphReader::read_out(const Node& node, const Graph& source, const std::string& name,
+                             std::string_view overload) {
+  Node without = node;
+  const auto out = std::ranges::find(without.inputs, "out", &NamedArgument::name);
+  if (out == without.inputs.end() || out->value.kind != Kind::tensor)
+    return unsupported("results in memory that is given");
+  const std::string written = out->value.text;
+  without.inputs.erase(out);
+  const Call::Context at = context(source);
+  Call call(without, b_, at);
+  CLEAVE_TRY(const Values results, called(call, name, overload));
+  CLEAVE_TRY(const ValueId old, value(written));
+  const Type type = b_.type(old);
+  if (results.size() != 1 || call.type(results[0]).shape != type.shape)
+    return unsupported("a result that isn't of the size of its argument out: {}", type.text());
+  const ValueId v = call.to(results[0], type.dtype);
+  CLEAVE_CHECK(b_.status());
+  CLEAVE_CHECK(write(written, v));
+  const std::vector<std::string> names = result_names(node);
+  if (names.empty() || names[0].empty()) return {};
+  names_[names[0]] = names_[written];
+  set_name(v, names[0]);
+  return check_type(names[0], v, source);
+}
+
 // By a rule; else by the operator of the same name.
 Result<Values> GraphReader::called(Call& call, const std::string& name, std::string_view overload) {
   const CastOperands casting(operand_dtype_,

@@ -50,10 +50,28 @@ Result<ValueId> GraphReader::written(const std::string& name) const {
 }
 
 Result<AttrValue> GraphReader::symbol(const std::string& name, const Graph& source) {
+  if (items_.contains(name))
+    return unsupported(
+        "the value of item() as an attribute; keep the tensor of one element, or give the number "
+        "as an input");
   const auto at = source.symbols.find(name);
   if (at == source.symbols.end()) return user_error("the size {} has no value", printable(name));
   CLEAVE_TRY(Dim d, dim_of(at->second));
   return AttrValue(std::move(d));
+}
+
+// item(): the tensor stands for the number where it is an operand. No gradient goes through it.
+Status GraphReader::note_item(const Node& node) {
+  const std::string name = parse_target(node.target).name;
+  if ((name != "item" && name != "_local_scalar_dense") || node.outputs.size() != 1) return {};
+  if (node.inputs.empty() || node.inputs[0].value.kind != Kind::tensor) return {};
+  const Result<ValueId> given = value(node.inputs[0].value.text);
+  if (!given.ok()) return {};
+  ValueId v = *given;
+  if (graph_.type(v).rank() > 0) v = b_.view(v, {});
+  if (is_floating(graph_.type(v).dtype)) v = b_.call1("detach", {v});
+  items_[node.outputs[0].text] = v;
+  return b_.status();
 }
 
 Result<ValueId> GraphReader::draw() {
@@ -79,6 +97,10 @@ Call::Context GraphReader::context(const Graph& source) {
           [&source](const std::string& name) {
             const auto at = source.tensors.find(name);
             return at == source.tensors.end() ? nullptr : &at->second;
+          },
+          [this](const std::string& symbol) {
+            const auto at = items_.find(symbol);
+            return at == items_.end() ? ValueId::none() : at->second;
           }};
 }
 
@@ -89,7 +111,10 @@ Status GraphReader::write(const std::string& name, ValueId value) {
 
 Status GraphReader::read_nodes(const Graph& source) {
   for (const Node& node : source.nodes) {
-    if (is_about_sizes(node)) continue;
+    if (is_about_sizes(node)) {
+      CLEAVE_CHECK(note_item(node));
+      continue;
+    }
     const size_t first = graph_.value_capacity();
     b_.set_loc(node.file.empty()
                    ? SourceLoc{}
@@ -130,6 +155,7 @@ Status GraphReader::read_node(const Node& node, const Graph& source) {
   if (t.space == "higher_order") return read_higher_order(node, t.name, source);
   const bool in_place = t.name.ends_with('_') && !t.name.ends_with("__");
   if (in_place) return read_in_place(node, source, t.name.substr(0, t.name.size() - 1), t.overload);
+  if (writes_out(t)) return read_out(node, source, t.name, t.overload);
   return read_call(node, source, t.name, t.overload);
 }
 

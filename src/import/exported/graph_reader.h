@@ -52,6 +52,7 @@ class GraphReader {
   using Names = std::map<std::string, Tensor>;
 
   Status read_nodes(const Graph& source);
+  Status note_item(const Node& node);
   Status read_node(const Node& node, const Graph& source);
   Status read_call(const Node& node, const Graph& source, std::string name,
                    std::string_view overload);
@@ -60,6 +61,8 @@ class GraphReader {
                    bool is_complex);
   Status read_in_place(const Node& node, const Graph& source, const std::string& name,
                        std::string_view overload);
+  Status read_out(const Node& node, const Graph& source, const std::string& name,
+                  std::string_view overload);
   Result<Values> called(Call& call, const std::string& name, std::string_view overload);
   Result<Values> called_complex(Call& call, const std::string& name, std::string_view overload);
   void round_results(Call& call, Values& results, const Graph& source);
@@ -94,6 +97,7 @@ class GraphReader {
   Memories memories_;
   Names names_;
   std::set<std::string> not_covered_;           // results that rules leave out
+  std::map<std::string, ValueId> items_;        // numbers that item() gives, as tensors of no dims
   std::map<std::string, size_t> placeholders_;  // their memories
   std::optional<DType> autocast_;               // of the region
   std::optional<DType> operand_dtype_;          // of the call that is read, under autocast

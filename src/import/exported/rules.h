@@ -41,6 +41,7 @@ std::span<const RuleRow> order_rules();
 std::span<const RuleRow> pointwise_rules();
 std::span<const RuleRow> pool_rules();
 std::span<const RuleRow> product_rules();
+std::span<const RuleRow> quantize_rules();
 std::span<const RuleRow> random_rules();
 std::span<const RuleRow> real_fourier_rules();
 std::span<const RuleRow> recurrent_rules();
@@ -50,9 +51,12 @@ std::span<const RuleRow> sampling_rules();
 std::span<const RuleRow> scan_rules();
 std::span<const RuleRow> search_rules();
 std::span<const RuleRow> shape_rules();
+std::span<const RuleRow> solve_rules();
 std::span<const RuleRow> special_rules();
 std::span<const RuleRow> table_rules();
 std::span<const RuleRow> tensor_product_rules();
+std::span<const RuleRow> unpool_rules();
+std::span<const RuleRow> weight_norm_rules();
 std::span<const RuleRow> window_rules();
 
 // What several rules are made of.

@@ -31,7 +31,7 @@ bool is_covered(const Target& t, const OpRegistry& ops, bool is_complex) {
   if (t.space != "aten" && t.space != "prims") return false;
   std::string name = t.name;
   if (name.ends_with('_') && !name.ends_with("__")) name.pop_back();
-  if (t.overload == "out" || t.overload.ends_with("_out")) return false;
+  if (writes_out(t)) return !is_complex && (find_rule(name, t.overload) || ops.find(name) != nullptr);
   if (is_complex) return covers_complex(name, t.overload);
   if (is_view(name) || find_rule(name, t.overload)) return true;
   if (std::ranges::find(other_meaning, name) != other_meaning.end()) return false;
@@ -74,6 +74,8 @@ Target parse_target(const std::string& target) {
   if (second != rest.npos) t.overload = rest.substr(second + 1);
   return t;
 }
+
+bool writes_out(const Target& t) { return t.overload == "out" || t.overload.ends_with("_out"); }
 
 std::vector<std::string> result_names(const Node& node) {
   std::vector<std::string> names;

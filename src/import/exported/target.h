@@ -13,6 +13,8 @@ struct Target {
   std::string space, name, overload;  // "aten", "add", "Tensor"; "higher_order", "cond", ""
 };
 Target parse_target(const std::string& target);
+// Whether it writes its result into an argument: "add.out".
+bool writes_out(const Target& t);
 // The names of a node's results, in order; empty where one isn't used.
 std::vector<std::string> result_names(const Node& node);
 // Whether the node only computes numbers of the run, or asserts something of them: it has no call.

@@ -1,11 +1,13 @@
-// Windows of signals, and the frequencies of their transforms.
+// Windows of signals (hann, hamming, blackman, bartlett, kaiser), and the frequencies of their
+// transforms.
 //
-//   hann       (1 - cos(2 pi k / n)) / 2     n is the number of elements where it is periodic, as
-//   hamming    alpha - beta cos(2 pi k / n)  it is unless the file says otherwise, else one less
-//   blackman   0.42 - 0.5 cos(2 pi k / n) + 0.08 cos(4 pi k / n)
-//   bartlett   1 - |2 k / n - 1|
-//   kaiser     I0(beta sqrt(1 - (2 k / n - 1)^2)) / I0(beta)
-#include <cmath>
+//   of k = 0, 1, ... with  L = window_length, and one more where it is periodic:
+//   hamming  alpha - beta cos(2 pi k / (L - 1))     hann: alpha = beta = 1/2
+//   blackman 0.42 - 0.5 cos(2 pi k / (L - 1)) + 0.08 cos(4 pi k / (L - 1))
+//   bartlett 1 - |2 k / (L - 1) - 1|
+//   kaiser   i0(beta sqrt(1 - (2 k / (L - 1) - 1)^2)) / i0(beta)
+//
+// Computed in f64 and rounded once.
 #include <numbers>
 
 #include "import/exported/rules.h"
@@ -15,67 +17,69 @@ namespace {
 
 using V = ValueId;
 
-// k times a factor, for each place of the window; a window of one element is 1.
-struct Places {
-  V k;
-  double n = 1;
-  DType t = DType::f32;
-  bool is_single = false;
-};
+constexpr double pi = std::numbers::pi;
+constexpr int64_t longest = int64_t{1} << 40;
 
-Places places_of(Call& c) {
-  Places p;
+// `shape` of k and L - 1; a window of one element is 1.
+template <class Curve>
+Values window(Call& c, const Curve& curve) {
   const int64_t length = c.integer("window_length", 0);
-  p.t = c.dtype("dtype").value_or(DType::f32);
-  if (length < 0 || !is_floating(p.t)) c.fail("a window of {} elements", length);
-  p.is_single = length == 1;
-  p.n = static_cast<double>(c.flag("periodic", true) ? length : length - 1);
-  p.k = c.op("arange", {}, {{"end", length}, {"dtype", DType::f64}});
-  return p;
+  const DType t = c.dtype("dtype").value_or(DType::f32);
+  if (length < 0 || length > longest) return {c.fail("a window of {} elements", length)};
+  if (!is_floating(t)) return {c.fail("a window of {}", name_of(t))};
+  if (length <= 1)
+    return {c.op("full", {}, {{"size", Shape{Dim(length)}}, {"fill_value", 1.0}, {"dtype", t}})};
+  const int64_t last = c.flag("periodic", true) ? length : length - 1;
+  const V k = c.op("arange", {}, {{"end", length}, {"dtype", DType::f64}});
+  return {c.to(curve(k, static_cast<double>(last)), t)};
 }
 
-// first - second cos(2 pi k / n) + third cos(4 pi k / n)
-Values cosines(Call& c, double first, double second, double third) {
-  const Places p = places_of(c);
-  const auto cosine = [&](double turns, double factor) {
-    const V angle = c.op("mul", {p.k, turns * 2 * std::numbers::pi / p.n});
-    return c.op("mul", {c.op("cos", {angle}), factor});
-  };
-  if (p.is_single) return {c.to(c.op("ones_like", {p.k}), p.t)};
-  V y = c.op("add", {cosine(1, -second), first});
-  if (third != 0) y = c.op("add", {y, cosine(2, third)});
-  return {c.to(y, p.t)};
-}
+V cosine(Call& c, V k, double turn) { return c.op("cos", {c.op("mul", {k, turn})}); }
 
 Values hamming(Call& c) {
-  return cosines(c, c.floating("alpha", 0.54), c.floating("beta", 0.46), 0);
+  const bool is_hann = c.node().target.find("hann_window") != std::string::npos;
+  const double alpha = c.floating("alpha", is_hann ? 0.5 : 0.54),
+               beta = c.floating("beta", is_hann ? 0.5 : 0.46);
+  return window(c, [&](V k, double last) {
+    return c.op("add", {c.op("mul", {cosine(c, k, 2 * pi / last), -beta}), alpha});
+  });
 }
 
-// 2 k / n - 1
-V from_middle(Call& c, const Places& p) { return c.op("sub", {c.op("mul", {p.k, 2 / p.n}), 1.0}); }
+Values blackman(Call& c) {
+  return window(c, [&](V k, double last) {
+    const V once = c.op("mul", {cosine(c, k, 2 * pi / last), -0.5});
+    const V twice = c.op("mul", {cosine(c, k, 4 * pi / last), 0.08});
+    return c.op("add", {c.op("add", {once, twice}), 0.42});
+  });
+}
+
+// From -1 to 1.
+V from_middle(Call& c, V k, double last) {
+  return c.op("sub", {c.op("div", {c.op("mul", {k, 2.0}), last}), 1.0});
+}
 
 Values bartlett(Call& c) {
-  const Places p = places_of(c);
-  if (p.is_single) return {c.to(c.op("ones_like", {p.k}), p.t)};
-  return {c.to(c.op("rsub", {c.op("abs", {from_middle(c, p)}), 1.0}), p.t)};
+  return window(c, [&](V k, double last) {
+    return c.op("rsub", {c.op("abs", {from_middle(c, k, last)}), 1.0});
+  });
 }
 
 Values kaiser(Call& c) {
-  const Places p = places_of(c);
-  const double beta = c.floating("beta", 12);
-  if (p.is_single) return {c.to(c.op("ones_like", {p.k}), p.t)};
-  const V x = from_middle(c, p);
-  const V inside = c.op("clamp", {c.op("rsub", {c.op("mul", {x, x}), 1.0}), 0.0});
-  const V y = c.op("i0", {c.op("mul", {c.op("sqrt", {inside}), beta})});
-  const V most = c.op(
-      "i0", {c.op("full", {}, {{"size", Shape{}}, {"fill_value", beta}, {"dtype", DType::f64}})});
-  return {c.to(c.op("div", {y, most}), p.t)};
+  const double beta = c.floating("beta", 12.0);
+  return window(c, [&](V k, double last) {
+    const V x = from_middle(c, k, last);
+    const V inside = c.op("clamp", {c.op("rsub", {c.op("mul", {x, x}), 1.0}), 0.0});
+    const V y = c.op("i0", {c.op("mul", {c.op("sqrt", {inside}), beta})});
+    const V whole = c.op(
+        "i0", {c.op("full", {}, {{"size", Shape{}}, {"fill_value", beta}, {"dtype", DType::f64}})});
+    return c.op("div", {y, whole});
+  });
 }
 
 // k / (n d) of k from 0; in the second half of k - n, unless only the first is asked for.
 Values frequencies(Call& c, bool is_half) {
   const int64_t n = c.integer("n", 1);
-  if (n < 1) return {c.fail("frequencies of a transform of length {}", n)};
+  if (n < 1 || n > longest) return {c.fail("frequencies of a transform of length {}", n)};
   const int64_t above = (n + 1) / 2;
   const double step = 1 / (static_cast<double>(n) * c.floating("d", 1));
   V k = c.op("arange", {}, {{"end", is_half ? n / 2 + 1 : n}, {"dtype", DType::f64}});
@@ -89,11 +93,8 @@ Values frequencies(Call& c, bool is_half) {
 
 std::span<const RuleRow> window_rules() {
   static constexpr RuleRow rows[] = {
-      {"hann_window", [](Call& c) { return cosines(c, 0.5, 0.5, 0); }},
-      {"hamming_window", hamming},
-      {"blackman_window", [](Call& c) { return cosines(c, 0.42, 0.5, 0.08); }},
-      {"bartlett_window", bartlett},
-      {"kaiser_window", kaiser},
+      {"hann_window", hamming},      {"hamming_window", hamming}, {"blackman_window", blackman},
+      {"bartlett_window", bartlett}, {"kaiser_window", kaiser},
       {"fft_fftfreq", [](Call& c) { return frequencies(c, false); }},
       {"fft_rfftfreq", [](Call& c) { return frequencies(c, true); }},
   };
