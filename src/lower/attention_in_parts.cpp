@@ -49,8 +49,8 @@ std::optional<Call> call_of(const OpView& op) {
   return c;
 }
 
-// Dropout's bits follow from where a weight is in the whole call, and a mask's gradient may be a sum
-// over the batch.
+// Dropout's bits follow from where a weight is in the whole call, and a mask's gradient may be a
+// sum over the batch.
 bool may_be_cut(const OpView& op, const Call& c) {
   if (op.float_attr("dropout_p") > 0) return false;
   for (const Dim& d : op.in_type(c.query).shape)
@@ -60,7 +60,9 @@ bool may_be_cut(const OpView& op, const Call& c) {
   return wanted != nullptr && wanted->back().get<bool>() != nullptr && !*wanted->back().get<bool>();
 }
 
-bool is_of_batch(const Type& t, const Call& c) { return t.rank() > 2 && t.shape[0] == Dim(c.batch); }
+bool is_of_batch(const Type& t, const Call& c) {
+  return t.rank() > 2 && t.shape[0] == Dim(c.batch);
+}
 
 }  // namespace
 
@@ -72,7 +74,8 @@ bool runs_in_parts(const OpView& op, const AttentionPartsLimits& limits) {
 
 int64_t attention_slice(const OpView& op, const AttentionPartsLimits& limits) {
   const std::optional<Call> c = call_of(op);
-  if (!c || c->is_one_kernel || c->score_bytes <= limits.most_bytes || !may_be_cut(op, *c)) return 0;
+  if (!c || c->is_one_kernel || c->score_bytes <= limits.most_bytes || !may_be_cut(op, *c))
+    return 0;
   return limits.most_bytes / (c->score_bytes / c->batch);
 }
 

@@ -20,8 +20,8 @@ struct AttentionPartsLimits {
 // For a call of any operator; sizes at their hints.
 bool runs_in_parts(const OpView& op, const AttentionPartsLimits& limits = {});
 
-// Of a call with too many scores: of how many items of its batch, the first dim, they are few enough
-// at a time. 0: it stays as it is.
+// Of a call with too many scores: of how many items of its batch, the first dim, they are few
+// enough at a time. 0: it stays as it is.
 int64_t attention_slice(const OpView& op, const AttentionPartsLimits& limits = {});
 // The results of the call from calls of so many items each.
 Values sliced_attention(Builder& b, const OpView& op, int64_t items);

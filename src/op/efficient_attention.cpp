@@ -139,8 +139,7 @@ Values decompose(Builder& b, const OpView& op) {
   const ValueId seed = b.call1("select", {rng}, {{"dim", 0}, {"index", 0}});
   const ValueId step = b.call1("select", {rng}, {{"dim", 0}, {"index", 1}});
   const DType t = product_dtype(call, p.shape);
-  const ValueId y =
-      with_batch(b, p.shape, b.bmm(b.convert(weights, t), factor(b, call, p, 2, t)));
+  const ValueId y = with_batch(b, p.shape, b.bmm(b.convert(weights, t), factor(b, call, p, 2, t)));
   const ValueId sums = op.bool_attr("compute_log_sumexp")
                            ? padded_sums(b, log_sums(b, p.scores))
                            : b.full(op.out_type(1).shape, 0.0, op.out_type(1).dtype);

@@ -168,8 +168,7 @@ Values decompose(Builder& b, const OpView& op) {
   const ValueId scaled = b.convert(b.mul(dscores, call.scale()), t);
   const ValueId given = t == work ? g : without_batch(b, b.convert(op.in(at_grad_out), t));
   Values d(4);
-  if (mask[0])
-    d[0] = from_flat(b, s, b.bmm(scaled, factor(b, call, p, 1, t)), 1, call.type(0));
+  if (mask[0]) d[0] = from_flat(b, s, b.bmm(scaled, factor(b, call, p, 1, t)), 1, call.type(0));
   if (mask[1])
     d[1] = from_flat(b, s, b.bmm(flipped(b, scaled), factor(b, call, p, 0, t)), s.key_group,
                      call.type(1));

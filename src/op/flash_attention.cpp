@@ -162,8 +162,7 @@ Values decompose_backward(Builder& b, const OpView& op) {
   const ValueId dweights = b.bmm(g, flipped(b, p.value));
   const ValueId own = b.sum(b.mul(g, without_batch(b, b.convert(op.in(out), work))), {-1}, true);
   const DType t = product_dtype(call, s);
-  const ValueId dscores =
-      b.convert(b.mul(b.mul(weights, b.sub(dweights, own)), call.scale()), t);
+  const ValueId dscores = b.convert(b.mul(b.mul(weights, b.sub(dweights, own)), call.scale()), t);
   const ValueId given = t == work ? g : without_batch(b, b.convert(op.in(grad_out), t));
   return {from_flat(b, s, b.bmm(dscores, factor(b, call, p, 1, t)), 1, call.type(0)),
           from_flat(b, s, b.bmm(flipped(b, dscores), factor(b, call, p, 0, t)), s.key_group,

@@ -230,8 +230,8 @@ void PhaseWriter::add_totals(const ColumnSums& sums, const Elements& columns, Bl
                .body = {},
                .unrolled = sums.splits > totals_unrolled ? totals_unrolled : 0};
       ranges_.set(each.var, Range{0, sums.splits - 1});
-      const Expr one = load(sums.shared[i], f.var.type(),
-                            sums.column + each.var * Expr(sums.lanes));
+      const Expr one =
+          load(sums.shared[i], f.var.type(), sums.column + each.var * Expr(sums.lanes));
       each.body.push_back({Assign{total, combined(f.op, total, cast(one, total_type(f)))}});
       to.push_back({std::move(each)});
     });

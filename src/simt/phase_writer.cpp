@@ -19,8 +19,8 @@ namespace {
 constexpr int flat_threads = 256, few_threads = 128;
 constexpr int64_t flat_bytes = 64, max_flat_repeats = 4;  // that a thread reads at once
 constexpr int64_t max_short_row = 64;
-constexpr int64_t shared_bytes = 48 << 10;                // of a block with several teams
-constexpr int64_t max_own_elements = 64;  // of a local buffer in a thread's registers
+constexpr int64_t shared_bytes = 48 << 10;  // of a block with several teams
+constexpr int64_t max_own_elements = 64;    // of a local buffer in a thread's registers
 
 int64_t blocks_for(int64_t n, int64_t each) { return (n + each - 1) / each; }
 
@@ -209,8 +209,8 @@ void PhaseWriter::flat_rows(const loop::For& f, const loop::For& row) {
   end(blocks, few_threads, std::move(body));
 }
 
-// Neighbours of a thread in a flat loop of n elements. Of 8 that it writes of 4 bytes and more each,
-// a sector of memory would be written in two parts.
+// Neighbours of a thread in a flat loop of n elements. Of 8 that it writes of 4 bytes and more
+// each, a sector of memory would be written in two parts.
 int64_t PhaseWriter::flat_chunk(const loop::Block& body, int64_t n) const {
   bool has_halves = false, writes_words = false;
   for (const BufferAccess& a : accesses_of(body, fold_chunk)) {

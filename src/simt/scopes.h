@@ -1,5 +1,5 @@
-// Whether each variable of a phase is declared once in its scope, as a C compiler asks. A loop's body
-// and the arms of a condition are scopes; those within may declare a variable again.
+// Whether each variable of a phase is declared once in its scope, as a C compiler asks. A loop's
+// body and the arms of a condition are scopes; those within may declare a variable again.
 #pragma once
 #include "simt/kernel.h"
 

@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "emit/instruction.h"
-#include "simt/scopes.h"
 #include "loop/replace.h"
+#include "simt/scopes.h"
 #include "simt/shadow.h"
 
 namespace cleave::simt {

@@ -36,7 +36,7 @@ bool any_inside(const loop::Block& block, const F& test) {
 constexpr int most_splits = 32, most_narrow_splits = 64;
 constexpr int64_t narrow_columns = 8, narrow_blocks = 16;
 constexpr int64_t narrow_shared_bytes = 64 * 1024;  // for the sums of all threads of a team
-constexpr int64_t thread_bytes = 400;  // of columns, in registers
+constexpr int64_t thread_bytes = 400;               // of columns, in registers
 
 // That a thread holds for a column: sums, what it reads, and what it writes in each row.
 int64_t column_bytes(const loop::For& f, const loop::Kernel& kernel) {
@@ -84,8 +84,8 @@ int64_t most_blocks(const loop::For& f) {
   return blocks;
 }
 
-// Few columns of many rows, as of the parts of long folds: a thread has one, so that as many threads
-// as there are columns and blocks have their reads under way.
+// Few columns of many rows, as of the parts of long folds: a thread has one, so that as many
+// threads as there are columns and blocks have their reads under way.
 bool is_narrow(const loop::For& f) {
   const int64_t n = most_elements({f.loop});
   return n > 0 && n <= narrow_columns && most_blocks(f) >= narrow_blocks;

@@ -16,17 +16,17 @@ using test::joint_of;
 constexpr const char* forward = "_scaled_dot_product_flash_attention_for_cpu";
 constexpr const char* backward = "_scaled_dot_product_flash_attention_for_cpu_backward";
 
-// The joint graph of a call of two heads, decomposed as for a GPU. The gradient repeats the forward,
-// which a later pass merges with the first one.
+// The joint graph of a call of two heads, decomposed as for a GPU. The gradient repeats the
+// forward, which a later pass merges with the first one.
 Graph decomposed(const std::string& type, int64_t rows, int64_t columns, int64_t width,
                  const std::string& mask = "", bool on_gpu = true) {
   const std::string masked = mask.empty() ? "" : ", %m";
-  Graph g = joint_of(fmt::format(
-      "graph @main(%q: input {0}[4,2,{1},{3}] grad, %k: input {0}[4,2,{2},{3}] grad, "
-      "%v: input {0}[4,2,{2},{3}] grad{4}) {{\n"
-      "  %y = scaled_dot_product_attention(%q, %k, %v{5})\n"
-      "  %s = sum(%y; dim=[0,1,2,3])\n  return %s\n}}\n",
-      type, rows, columns, width, mask.empty() ? "" : ", %m: input " + mask, masked));
+  Graph g = joint_of(
+      fmt::format("graph @main(%q: input {0}[4,2,{1},{3}] grad, %k: input {0}[4,2,{2},{3}] grad, "
+                  "%v: input {0}[4,2,{2},{3}] grad{4}) {{\n"
+                  "  %y = scaled_dot_product_attention(%q, %k, %v{5})\n"
+                  "  %s = sum(%y; dim=[0,1,2,3])\n  return %s\n}}\n",
+                  type, rows, columns, width, mask.empty() ? "" : ", %m: input " + mask, masked));
   const Status done = decompose_for_lowering(g, core(), on_gpu);
   EXPECT_TRUE(done.ok()) << done.failure().message;
   return g;

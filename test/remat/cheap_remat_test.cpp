@@ -82,7 +82,8 @@ TEST(KeepLess, of_calls_that_are_fused_counts_what_they_write) {
   for (const NodeId n : g.order()) alone += call_ns(g, n, {});
   Graph all = g;
   const CheapRemat possible = value_or_throw(cheap_remat(all, {}, anything));
-  const double share = 0.9 * static_cast<double>(possible.recompute_ns) / static_cast<double>(alone);
+  const double share =
+      0.9 * static_cast<double>(possible.recompute_ns) / static_cast<double>(alone);
   const CheapRemat kept = cheaply_recomputed(g, {.max_time = share, .min_gain = 0, .far_calls = 2});
   EXPECT_GT(kept.calls, 0);
   EXPECT_LT(kept.recompute_ns, possible.recompute_ns * 3 / 4);

@@ -42,10 +42,10 @@ int threads_of(const std::string& statements) {
 }
 
 TEST(Team, of_a_fold) {
-  const std::pair<int64_t, int> all[] = {{1, 1},        {8, 1},         {9, 2},      {16, 2},
-                                         {17, 4},       {255, 32},      {256, 32},   {2048, 32},
-                                         {2049, 128},   {8192, 128},    {8193, 256}, {32768, 256},
-                                         {32769, 512}, {65536, 512}, {65537, 1024}, {1 << 30, 1024}};
+  const std::pair<int64_t, int> all[] = {
+      {1, 1},       {8, 1},       {9, 2},        {16, 2},        {17, 4},     {255, 32},
+      {256, 32},    {2048, 32},   {2049, 128},   {8192, 128},    {8193, 256}, {32768, 256},
+      {32769, 512}, {65536, 512}, {65537, 1024}, {1 << 30, 1024}};
   for (const auto& [n, threads] : all) EXPECT_EQ(fold_threads(n), threads) << n;
   EXPECT_EQ(fold_threads(0), warp_lanes);  // not known
 }
@@ -140,7 +140,7 @@ TEST(Team, of_few_columns_of_many_rows) {
   EXPECT_EQ(threads_of(narrow("5", "1024", 1)), 512);
   EXPECT_EQ(threads_of(narrow("8", "512", 1)), 256);
   EXPECT_EQ(threads_of(narrow("8", "255", 1)), 128);
-  EXPECT_EQ(threads_of(narrow("8", "240", 1)), 32);   // 15 blocks: 4 columns to a thread
+  EXPECT_EQ(threads_of(narrow("8", "240", 1)), 32);  // 15 blocks: 4 columns to a thread
   EXPECT_EQ(threads_of(narrow("9", "1024", 1)), 128);
   EXPECT_EQ(threads_of(narrow("8", "1024", 16)), 512);
   EXPECT_EQ(threads_of(narrow("8", "1024", 17)), 256);  // shared memory for their sums

@@ -20,8 +20,7 @@ Table all_rules() {
         recurrent_rules(),   reduction_rules(), resize_rules(),         sampling_rules(),
         scan_rules(),        search_rules(),    shape_rules(),          solve_rules(),
         special_rules(),     table_rules(),     tensor_product_rules(), unpool_rules(),
-        weight_norm_rules(), window_rules(),
-        real_fourier_rules()})
+        weight_norm_rules(), window_rules(),    real_fourier_rules()})
     for (const RuleRow& row : rows) table.emplace(row.name, row.rule);
   return table;
 }

@@ -31,7 +31,8 @@ bool is_covered(const Target& t, const OpRegistry& ops, bool is_complex) {
   if (t.space != "aten" && t.space != "prims") return false;
   std::string name = t.name;
   if (name.ends_with('_') && !name.ends_with("__")) name.pop_back();
-  if (writes_out(t)) return !is_complex && (find_rule(name, t.overload) || ops.find(name) != nullptr);
+  if (writes_out(t))
+    return !is_complex && (find_rule(name, t.overload) || ops.find(name) != nullptr);
   if (is_complex) return covers_complex(name, t.overload);
   if (is_view(name) || find_rule(name, t.overload)) return true;
   if (std::ranges::find(other_meaning, name) != other_meaning.end()) return false;

@@ -93,8 +93,11 @@ Values frequencies(Call& c, bool is_half) {
 
 std::span<const RuleRow> window_rules() {
   static constexpr RuleRow rows[] = {
-      {"hann_window", hamming},      {"hamming_window", hamming}, {"blackman_window", blackman},
-      {"bartlett_window", bartlett}, {"kaiser_window", kaiser},
+      {"hann_window", hamming},
+      {"hamming_window", hamming},
+      {"blackman_window", blackman},
+      {"bartlett_window", bartlett},
+      {"kaiser_window", kaiser},
       {"fft_fftfreq", [](Call& c) { return frequencies(c, false); }},
       {"fft_rfftfreq", [](Call& c) { return frequencies(c, true); }},
   };
