@@ -41,7 +41,7 @@ class ArenaMemory {
   virtual int64_t size_bytes() const = 0;
   // Whether the flag of a jump is set, after all calls before it have finished.
   virtual bool flag(const std::byte* at) const = 0;
-  // After fill_pattern, touched_bytes is one past the highest byte written, rounded as storages are.
+  // After fill_pattern, touched_bytes is one past the highest byte written, rounded up.
   virtual void fill_pattern() = 0;
   virtual int64_t touched_bytes() const = 0;
 

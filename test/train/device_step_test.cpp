@@ -61,7 +61,8 @@ TEST(DeviceStep, losses_and_parameters_have_the_cpus_bits) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(there.run().loss, here.run().loss);
   EXPECT_EQ(differing(here.step.store(), there.step.store()), Names());
   EXPECT_EQ(there.step.steps(), 5);
-  EXPECT_EQ(there.step.report().planned_peak_bytes, here.step.report().planned_peak_bytes);
+  // A device's storages are rounded up further.
+  EXPECT_GE(there.step.report().planned_peak_bytes, here.step.report().planned_peak_bytes);
   there.step.watch_memory();
   there.run();
   EXPECT_EQ(there.step.measured_peak_bytes(), there.step.report().planned_peak_bytes);

@@ -276,7 +276,8 @@ TEST(LossScale, a_device_has_the_processors_bits_and_nobody_waits) {
     }
     EXPECT_GT(want[7].skipped_steps, 0);
     EXPECT_EQ(differing(contents(here.step.store()), contents(there.step.store())), Names());
-    EXPECT_EQ(there.step.report().planned_peak_bytes, here.step.report().planned_peak_bytes);
+    // A device's storages are rounded up further.
+    EXPECT_GE(there.step.report().planned_peak_bytes, here.step.report().planned_peak_bytes);
     EXPECT_EQ(device.wrong(), "");
   }
 }
