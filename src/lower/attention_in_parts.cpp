@@ -60,8 +60,11 @@ bool may_be_cut(const OpView& op, const Call& c) {
   return wanted != nullptr && wanted->back().get<bool>() != nullptr && !*wanted->back().get<bool>();
 }
 
-bool is_of_batch(const Type& t, const Call& c) {
-  return t.rank() > 2 && t.shape[0] == Dim(c.batch);
+// Of an operand. The first dim of a mask that has fewer dims than the query isn't the batch.
+bool is_of_batch(const OpView& op, const Call& c, int k) {
+  const Type& t = op.in_type(k);
+  const int64_t least = k == c.mask ? op.in_type(c.query).rank() : 3;
+  return t.rank() >= least && t.shape[0] == Dim(c.batch);
 }
 
 }  // namespace
@@ -89,7 +92,7 @@ Values sliced_attention(Builder& b, const OpView& op, int64_t items) {
     std::vector<CallOperand> operands;
     for (int k = 0; k < op.operand_count(); ++k) {
       const ValueId x = op.in(k);
-      operands.emplace_back(op.has(k) && is_of_batch(op.in_type(k), c)
+      operands.emplace_back(op.has(k) && is_of_batch(op, c, k)
                                 ? b.slice(x, 0, begin, std::min(begin + items, c.batch))
                                 : x);
     }

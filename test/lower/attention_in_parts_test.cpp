@@ -78,35 +78,42 @@ TEST(AttentionInParts, many_scores_are_those_of_some_items_at_a_time) {
   EXPECT_EQ(count(g, "cat"), 2 + 1 + 3);  // results, the sums that the gradient reads, gradients
 }
 
+// Masks of a batch, of heads that are as many, of all.
 TEST(AttentionInParts, slices_of_the_batch_have_the_bits_of_the_call) {
-  const Graph whole = joint_of(
-      "graph @main(%q: input f32[5,2,6,8] grad, %k: input f32[5,2,7,8] grad, "
-      "%v: input f32[5,2,7,4] grad, %m: input f32[5,1,6,7]) {\n"
-      "  %y, %sums = _scaled_dot_product_flash_attention_for_cpu(%q, %k, %v, %m)\n"
-      "  %z = sum(%y; dim=[0,1,2,3])\n  return %z\n}\n");
-  Graph g = whole;
-  int calls = 0;
-  for (NodeId n = g.last_node(); n.valid();) {
-    const NodeId before = g.prev_node(n);
-    if (attention_slice(g.view(n), {.least_scores = 1, .most_bytes = 2 * 2 * 6 * 7 * 4}) > 0) {
-      Builder b(g, core());
-      b.insert_before(n);
-      EXPECT_EQ(attention_slice(g.view(n), {.least_scores = 1, .most_bytes = 700}), 2);
-      const Values slices = sliced_attention(b, g.view(n), 2);
-      ASSERT_TRUE(b.status().ok()) << b.status().failure().message;
-      for (uint32_t k = 0; k < g.node(n).output_count; ++k)
-        g.replace_uses(g.node(n).out(k), slices[k]);
-      g.erase(n);
-      ++calls;
+  for (const auto& [mask, items] :
+       {std::pair{"5,1,6,7", 2}, {"5,6,7", 1}, {"5,6,7", 2}, {"6,7", 3}, {"1,5,6,7", 1}}) {
+    const Graph whole = joint_of(fmt::format(
+        "graph @main(%q: input f32[5,5,6,8] grad, %k: input f32[5,5,7,8] grad, "
+        "%v: input f32[5,5,7,4] grad, %m: input f32[{}]) {{\n"
+        "  %y, %sums = _scaled_dot_product_flash_attention_for_cpu(%q, %k, %v, %m)\n"
+        "  %z = sum(%y; dim=[0,1,2,3])\n  return %z\n}}\n",
+        mask));
+    Graph g = whole;
+    const AttentionPartsLimits limits{.least_scores = 1, .most_bytes = items * 5 * 6 * 7 * 4};
+    int calls = 0;
+    for (NodeId n = g.last_node(); n.valid();) {
+      const NodeId before = g.prev_node(n);
+      if (attention_slice(g.view(n), limits) > 0) {
+        Builder b(g, core());
+        b.insert_before(n);
+        EXPECT_EQ(attention_slice(g.view(n), limits), items);
+        const Values slices = sliced_attention(b, g.view(n), items);
+        ASSERT_TRUE(b.status().ok()) << b.status().failure().message;
+        for (uint32_t k = 0; k < g.node(n).output_count; ++k)
+          g.replace_uses(g.node(n).out(k), slices[k]);
+        g.erase(n);
+        ++calls;
+      }
+      n = before;
     }
-    n = before;
+    EXPECT_GE(calls, 2);
+    EXPECT_EQ(count(g, forward) + count(g, backward), (5 + items - 1) / items * calls);
+    const auto inputs = test::random_inputs(whole);
+    const Arrays got = value_or_throw(interpret(g, inputs)),
+                 want = value_or_throw(interpret(whole, inputs));
+    for (size_t k = 0; k < want.size(); ++k)
+      EXPECT_EQ(test::mismatch(got[k], want[k], 0), "") << mask << " " << k;
   }
-  EXPECT_GE(calls, 2);
-  EXPECT_EQ(count(g, forward) + count(g, backward), 3 * calls);
-  const auto inputs = test::random_inputs(whole);
-  const Arrays got = value_or_throw(interpret(g, inputs)),
-               want = value_or_throw(interpret(whole, inputs));
-  for (size_t k = 0; k < want.size(); ++k) EXPECT_EQ(test::mismatch(got[k], want[k], 0), "") << k;
 }
 
 TEST(AttentionInParts, on_a_processor_all_are_one_kernel) {
