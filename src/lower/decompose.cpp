@@ -19,7 +19,8 @@ Wanted lowered_by_decomposition(bool on_gpu) {
 }
 
 // Returns whether any was replaced.
-Result<bool> decompose_nodes(Graph& graph, const OpRegistry& ops, const Wanted& wanted) {
+Result<bool> decompose_nodes(Graph& graph, const OpRegistry& ops, const Wanted& wanted,
+                             bool on_gpu) {
   bool changed = false;
   // New nodes are inserted before the old one, so a walk from the back visits each of them once.
   NodeId n = graph.last_node();
@@ -37,7 +38,7 @@ Result<bool> decompose_nodes(Graph& graph, const OpRegistry& ops, const Wanted& 
     b.set_loc(node.loc);
     b.set_tag(node.tag);
     const size_t known = graph.value_capacity();
-    const int64_t items = attention_slice(graph.view(n));
+    const int64_t items = on_gpu ? attention_slice(graph.view(n)) : 0;
     Values parts = items > 0 ? sliced_attention(b, graph.view(n), items)
                              : (*node.op->decompose)(b, graph.view(n));
     if (!b.status().ok()) return Failure(b.status().failure()).within(node.op->name);
@@ -59,19 +60,23 @@ Result<bool> decompose_nodes(Graph& graph, const OpRegistry& ops, const Wanted& 
   return changed;
 }
 
+Status decompose_all(Graph& graph, const OpRegistry& ops, const Wanted& wanted, bool on_gpu) {
+  const Result<bool> changed = decompose_nodes(graph, ops, wanted, on_gpu);
+  if (!changed.ok()) return Failure(changed.failure());
+  CLEAVE_CHECK(rewrite_subgraphs(
+      graph, [&](Graph& sub) { return decompose_nodes(sub, ops, wanted, on_gpu); }));
+  eliminate_dead_code(graph);
+  return {};
+}
+
 }  // namespace
 
 Status decompose_for_lowering(Graph& graph, const OpRegistry& ops, bool on_gpu) {
-  return decompose_calls(graph, ops, lowered_by_decomposition(on_gpu));
+  return decompose_all(graph, ops, lowered_by_decomposition(on_gpu), on_gpu);
 }
 
 Status decompose_calls(Graph& graph, const OpRegistry& ops, const Wanted& wanted) {
-  const Result<bool> changed = decompose_nodes(graph, ops, wanted);
-  if (!changed.ok()) return Failure(changed.failure());
-  CLEAVE_CHECK(
-      rewrite_subgraphs(graph, [&](Graph& sub) { return decompose_nodes(sub, ops, wanted); }));
-  eliminate_dead_code(graph);
-  return {};
+  return decompose_all(graph, ops, wanted, false);
 }
 
 }  // namespace cleave

@@ -82,12 +82,12 @@ TEST(AttentionInParts, many_scores_are_those_of_some_items_at_a_time) {
 TEST(AttentionInParts, slices_of_the_batch_have_the_bits_of_the_call) {
   for (const auto& [mask, items] :
        {std::pair{"5,1,6,7", 2}, {"5,6,7", 1}, {"5,6,7", 2}, {"6,7", 3}, {"1,5,6,7", 1}}) {
-    const Graph whole = joint_of(fmt::format(
-        "graph @main(%q: input f32[5,5,6,8] grad, %k: input f32[5,5,7,8] grad, "
-        "%v: input f32[5,5,7,4] grad, %m: input f32[{}]) {{\n"
-        "  %y, %sums = _scaled_dot_product_flash_attention_for_cpu(%q, %k, %v, %m)\n"
-        "  %z = sum(%y; dim=[0,1,2,3])\n  return %z\n}}\n",
-        mask));
+    const Graph whole = joint_of(
+        fmt::format("graph @main(%q: input f32[5,5,6,8] grad, %k: input f32[5,5,7,8] grad, "
+                    "%v: input f32[5,5,7,4] grad, %m: input f32[{}]) {{\n"
+                    "  %y, %sums = _scaled_dot_product_flash_attention_for_cpu(%q, %k, %v, %m)\n"
+                    "  %z = sum(%y; dim=[0,1,2,3])\n  return %z\n}}\n",
+                    mask));
     Graph g = whole;
     const AttentionPartsLimits limits{.least_scores = 1, .most_bytes = items * 5 * 6 * 7 * 4};
     int calls = 0;
