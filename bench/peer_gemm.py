@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Matrix products beside PyTorch's mm and addmm, in turns in one run: the products of bench/gemm.cpp.
 
-    python3 bench/peer_gemm.py [--rounds 3] [--model NAME] [BENCH_GEMM]      (build/release/bin/bench_gemm)
+    python3 bench/peer_gemm.py [--rounds 3] [--model NAME] [--type bf16] [BENCH_GEMM]      (build/release/bin/bench_gemm)
 
 GFLOP/s of both on one thread (processor time) and on two (wall time), PyTorch's time / ours; then for each
 model the milliseconds that all products of its step take. The least of all rounds. Needs PyTorch 2.13.
@@ -26,8 +26,9 @@ def min_ms(now, run):
     return 1e3 * least
 
 
-def torch_ms(case):
+def torch_ms(case, type_name):
     import torch
+    torch.set_default_dtype({"f32": torch.float32, "bf16": torch.bfloat16}[type_name])
     m, k, n = case["m"], case["k"], case["n"]
     a = torch.rand(k, m).t() if case["form"] == "weight" else torch.rand(m, k)
     b = torch.rand(n, k).t() if case["form"] == "forward" else torch.rand(k, n)
@@ -44,6 +45,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--model")
+    options.add_argument("--type", default="f32", choices=("f32", "bf16"))
     options.add_argument("bench", nargs="?", default=os.path.join(root, "build/release/bin/bench_gemm"))
     o = options.parse_args()
     call = lambda *words: subprocess.run([o.bench, *words], stdout=subprocess.PIPE, check=True, text=True).stdout
@@ -55,9 +57,9 @@ def main():
             continue
         ours, theirs = [1e30, 1e30], [1e30, 1e30]
         for _ in range(o.rounds):
-            f = json.loads(call(str(index)))
+            f = json.loads(call(str(index), o.type))
             ours = [min(ours[0], f["one_ms"]), min(ours[1], f["two_ms"])]
-            theirs = [min(x, y) for x, y in zip(theirs, torch_ms(case))]
+            theirs = [min(x, y) for x, y in zip(theirs, torch_ms(case, o.type))]
         work = 2e-6 * case["m"] * case["k"] * case["n"]
         row = f"{case['model']:<14} {case['form']:<8} {case['m']:>6} {case['k']:>6} {case['n']:>6}"
         step = steps.setdefault(case["model"], [0.0] * 4)

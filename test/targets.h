@@ -13,7 +13,8 @@ inline std::vector<Target> levels() {
   return {{InstructionSet::plain},
           {InstructionSet::avx2},
           {InstructionSet::avx512},
-          {InstructionSet::avx512bf16}};
+          {InstructionSet::avx512bf16},
+          {InstructionSet::amx}};
 }
 
 // A target of another architecture.

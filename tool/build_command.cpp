@@ -201,8 +201,8 @@ Command build_command() {
             o->autocast.add_to(options);
             o->choice.add_all_to(options);
             options.option("--target,--cpu", o->target.text,
-                           "native, x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4-bf16, aarch64, or a "
-                           "file of cleave tune");
+                           "native, x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4-bf16, "
+                           "x86-64-v4-amx, aarch64, or a file of cleave tune");
             options.option("--threads", o->threads, "that compile; 0: one a core");
             options.option("--size", o->sizes,
                            "that the library holds, of a symint: s0=1,8,64 or s0=8,s1=1,16, each "

@@ -26,14 +26,15 @@ namespace {
 DoctorCheck processor() {
   const Target here = Target::here();
   DoctorCheck out{"processor", here.set != InstructionSet::plain, std::string(here.text())};
-  const std::string_view sets[] = {"Advanced SIMD", "no vectors beyond SSE4.2", "AVX2", "AVX-512",
-                                   "AVX-512 with bf16"};
+  const std::string_view sets[] = {
+      "Advanced SIMD", "no vectors beyond SSE4.2", "AVX2",
+      "AVX-512",       "AVX-512 with bf16",        "AVX-512 with bf16, and AMX"};
   out.found += fmt::format(": {}", sets[static_cast<size_t>(here.set)]);
   if (!out.ok)
     out.cure =
         "products and attention are 4 to 16 times as slow as with AVX2: take a processor of "
         "x86-64-v3, or a virtual machine that shows its instructions";
-  else if (here.set != InstructionSet::avx512bf16)
+  else if (here.set < InstructionSet::avx512bf16)
     out.cure = "products of bf16 are computed in f32: they save memory and no time here";
   return out;
 }

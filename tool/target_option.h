@@ -12,7 +12,7 @@ struct TargetOption {
   void add_to(OptionList& options) {
     options.option("--target", text,
                    "native, x86-64-v2, x86-64-v3 (AVX2), x86-64-v4 (AVX-512), x86-64-v4-bf16, "
-                   "aarch64, cuda, sm_90 and others, or a file of cleave tune");
+                   "x86-64-v4-amx, aarch64, cuda, sm_90 and others, or a file of cleave tune");
   }
   bool is_given() const { return text != "native"; }
   // Error (user): an unknown word or invalid file.

@@ -8,6 +8,7 @@
 //   x86-64-v3        AVX2, FMA, F16C
 //   x86-64-v4        AVX-512 F, BW, CD, DQ, VL
 //   x86-64-v4-bf16   AVX512_BF16                  AVX512_BF16
+//   x86-64-v4-amx    AMX_BF16, and that before    nothing more: it is for products of bf16
 //   aarch64          Advanced SIMD (ARMv8-A)      nothing more, `native` neither
 //   cuda             an NVIDIA GPU                what the first one of this machine has
 //   sm_90, ...       a GPU of this architecture   the architecture: 75, 80, 86, 87, 88, 89, 90,
@@ -41,6 +42,7 @@ enum class InstructionSet : uint8_t {
   avx2,        // AVX2, FMA, F16C and the rest of x86-64-v3
   avx512,      // AVX-512 F, BW, CD, DQ, VL
   avx512bf16,  // AVX512_BF16
+  amx,         // AMX_TILE and AMX_BF16, with the system's permission to use them
 };
 
 // All cores together. Defaults: a core of 2021 with AVX2, its share of DRAM; meaningful as ratios.

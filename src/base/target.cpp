@@ -12,10 +12,12 @@ struct Level {
   std::string_view text;
   InstructionSet set;
 };
-constexpr std::array levels = {
-    Level{"x86-64-v2", InstructionSet::plain}, Level{"x86-64-v3", InstructionSet::avx2},
-    Level{"x86-64-v4", InstructionSet::avx512}, Level{"x86-64-v4-bf16", InstructionSet::avx512bf16},
-    Level{"aarch64", InstructionSet::neon}};
+constexpr std::array levels = {Level{"x86-64-v2", InstructionSet::plain},
+                               Level{"x86-64-v3", InstructionSet::avx2},
+                               Level{"x86-64-v4", InstructionSet::avx512},
+                               Level{"x86-64-v4-bf16", InstructionSet::avx512bf16},
+                               Level{"x86-64-v4-amx", InstructionSet::amx},
+                               Level{"aarch64", InstructionSet::neon}};
 
 struct Architecture {
   std::string_view text;

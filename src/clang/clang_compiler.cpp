@@ -41,7 +41,7 @@ HostTarget HostTarget::of(const Target& target, std::string_view text) {
     host.cpu = llvm::sys::getHostCPUName().str();
     for (const auto& feature : llvm::sys::getHostCPUFeatures())
       host.features.push_back((feature.second ? "+" : "-") + feature.first().str());
-  } else if (target.set == InstructionSet::avx512bf16) {
+  } else if (target.set >= InstructionSet::avx512bf16) {
     host.cpu = "x86-64-v4";
     host.features = {"+avx512bf16"};
   } else {

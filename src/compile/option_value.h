@@ -27,8 +27,8 @@ constexpr std::string_view kind_of(const CudaGraphs*) { return "automatic, on or
 constexpr std::string_view kind_of(const NonFinite*) { return "keep, skip_step or error"; }
 constexpr std::string_view kind_of(const LossScaling*) { return "automatic, on or off"; }
 constexpr std::string_view kind_of(const Target*) {
-  return "native, x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4-bf16, aarch64, cuda or sm_90, then "
-         "rates";
+  return "native, x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4-bf16, x86-64-v4-amx, aarch64, cuda "
+         "or sm_90, then rates";
 }
 constexpr std::string_view kind_of(const Device*) { return "cpu, cuda or cuda:N"; }
 constexpr std::string_view kind_of(const MemoryBudget*) {

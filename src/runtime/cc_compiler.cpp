@@ -19,7 +19,7 @@ namespace {
 // A cross compiler knows no native processor; the text has vectors of 128 bits on every aarch64.
 std::string processor_of(const Target& target) {
   if (target.set == InstructionSet::neon) return "armv8-a";
-  const bool has_bf16 = !target.is_native && target.set == InstructionSet::avx512bf16;
+  const bool has_bf16 = !target.is_native && target.set >= InstructionSet::avx512bf16;
   return std::string(has_bf16 ? "x86-64-v4" : target.text());
 }
 
@@ -35,7 +35,7 @@ std::vector<std::string> flags_for(const Target& target) {
                                     "-fno-trapping-math",
                                     "-fPIC",
                                     "-w"};
-  if (!target.is_native && target.set == InstructionSet::avx512bf16)
+  if (!target.is_native && target.set >= InstructionSet::avx512bf16)
     flags.emplace_back("-mavx512bf16");
   return flags;
 }

@@ -31,6 +31,7 @@ GemmBlockKernel GemmBlockKernels::of(DType dtype) const {
 }
 
 GemmBlockKernel gemm_block_kernel(DType dtype, InstructionSet set) {
+  if (set >= InstructionSet::amx && dtype == DType::bf16) return gemm_kernels_amx.bf16;
   if (set >= InstructionSet::avx512bf16 && dtype == DType::bf16)
     return gemm_kernels_avx512bf16.bf16;
   return kernels_of(set).of(dtype);

@@ -94,6 +94,7 @@ struct GemmBlockKernels {
   GemmBlockKernel f64, f32, bf16, f16, i64, i32, i16, i8, u8, scaled;
   GemmBlockKernel of(DType dtype) const;
 };
+extern const GemmBlockKernels gemm_kernels_amx;         // bf16 alone
 extern const GemmBlockKernels gemm_kernels_avx512bf16;  // bf16 alone
 extern const GemmBlockKernels gemm_kernels_avx512;
 extern const GemmBlockKernels gemm_kernels_avx2;

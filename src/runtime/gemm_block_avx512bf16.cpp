@@ -39,6 +39,8 @@ namespace {
 inline constexpr int64_t kc_bytes = 1536;
 
 #include "runtime/gemm_block_code.h"
+#include "runtime/gemm_pair_panels_code.h"
+
 #include "runtime/gemm_pack_pairs_code.h"
 
 static_assert(Block<Bf16, Bf16>::sizes == bf16_sizes);

@@ -77,7 +77,7 @@ class Block {
   using T = typename Packed<P>::Sum;
   using U = typename Packed<P>::Unit;
   static constexpr int64_t depth = Packed<P>::depth;
-  static constexpr int64_t mr = mr_of<T>, nr = nr_of<U>;
+  static constexpr int64_t mr = mr_of<P>, nr = nr_of<U>;
   static constexpr bool scales_sums = std::is_floating_point_v<S> && std::is_integral_v<T>;
   // How f32 in memory is read for a product in a 16-bit type.
   using Wide = std::conditional_t<std::is_same_v<S, P>, float, Rounded<S>>;
@@ -270,8 +270,8 @@ template <class S, class P>
 void Block<S, P>::pack_a_panels(int64_t first, int64_t k) {
   const PanelSource& from = block_.a_panels;
   for (int64_t i = 0; i < block_.m; i += nr)
-    Packing<P>::source(from, first, k, i, smaller(nr, block_.m - i),
-                       packed_a_ + i * rounded(k, line_of<P>));
+    Packing<P>::source_of_rows(from, first, k, i, smaller(nr, block_.m - i),
+                               packed_a_ + i * rounded(k, line_of<P>));
 }
 
 template <class S, class P>

@@ -123,6 +123,7 @@ void pack_runs(const GemmBlock& block, int64_t first, int64_t k, T* to) {
 // The parts of packing that depend on how values of k are interleaved: here each has its own row.
 template <class T>
 struct Packing {
+  static constexpr int64_t at_once = 16;  // values of k that pack_transposed packs of all groups
   // Packs k in [begin, end), begin even, of a group of `rows` rows; A has `left` rows from there
   // on.
   template <class S>
@@ -134,6 +135,11 @@ struct Packing {
   static void source(const PanelSource& from, int64_t first_k, int64_t k, int64_t column,
                      int64_t columns, T* to) {
     from.pack(from.self, first_k, k, from.first_column + column, columns, to);
+  }
+  // The same of rows of A, which are packed like a panel.
+  static void source_of_rows(const PanelSource& from, int64_t first_k, int64_t k, int64_t row,
+                             int64_t rows, T* to) {
+    source(from, first_k, k, row, rows, to);
   }
   // Pads groups of rows as lines with zeros after the last k.
   static void close_lines(int64_t, int64_t, T*) {}
@@ -158,7 +164,7 @@ void Packing<T>::transposed(const S* a, int64_t a_row, int64_t a_col, int64_t ro
 // A few values of k at a time for all groups, since neighbouring groups share cache lines of A.
 template <class S, class T>
 void pack_transposed(const S* a, int64_t a_row, int64_t a_col, int64_t m, int64_t k, T* to) {
-  constexpr int64_t few = 16;
+  constexpr int64_t few = Packing<T>::at_once;
   const int64_t group = group_rows<T>(m), apart = group_elements<T>(k);
   for (int64_t begin = 0; begin < k; begin += few) {
     const int64_t end = k - begin < few ? k : begin + few;

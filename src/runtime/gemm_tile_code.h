@@ -56,6 +56,39 @@ inline void add_products(const U* a, const U* b, typename Vec<U>::type (&sums)[r
   }
 }
 
+// Ends row i of a tile.
+template <class U>
+inline void end_tile_row(typename Vec<U>::type (&sums)[2], int i, const TileEndOf<U>& end) {
+  using V = Vec<U>;
+  using T = typename SumsOf<U>::type;
+  using S = typename SumsOf<U>::rounded;
+  T* row = end.c == nullptr ? nullptr : end.c + i * end.c_row;  // null: rounded alone
+  if (end.add_c) {
+    sums[0] = V::add(V::load(row), sums[0]);
+    sums[1] = V::add(V::load(row + V::lanes), sums[1]);
+  }
+  if constexpr (!std::is_same_v<S, T>) {
+    if (end.rounded != nullptr) {
+      if (end.added != nullptr) V::add_to(sums, end.added + i * end.added_row);
+      V::store_rounded(end.rounded + i * end.rounded_row, sums);
+      return;
+    }
+  } else {
+    if (end.by_row != nullptr)
+      for (auto& x : sums) x = V::add(x, V::broadcast(end.by_row[i * end.by_row_apart]));
+    if (end.added != nullptr) {
+      const T* added = end.added + i * end.added_row;
+      sums[0] = V::add(V::load(added), sums[0]);
+      sums[1] = V::add(V::load(added + V::lanes), sums[1]);
+    }
+    if constexpr (std::is_same_v<T, float>)
+      if (end.relu)
+        for (auto& x : sums) x = V::not_negative(x);
+  }
+  V::store(row, sums[0]);
+  V::store(row + V::lanes, sums[1]);
+}
+
 // end(i, 0..nr) = sum over p of a(i, p) * b[p * b_row][0, nr), i in [0, rows). Each line of k of
 // the packed A is a_line after the one before; a transposed one has a_line / line numbers for each
 // k. Prefetches C, the next lines of the packed A, and the next panel's source.
@@ -103,33 +136,7 @@ void tile(int64_t k, const U* a, int64_t a_line, const U* b, int64_t b_row, cons
     } while (--steps > 0);
   }
 #pragma GCC unroll 16
-  for (int i = 0; i < rows; ++i) {
-    T* row = end.c == nullptr ? nullptr : end.c + i * end.c_row;  // null: rounded alone
-    if (end.add_c) {
-      sums[i][0] = V::add(V::load(row), sums[i][0]);
-      sums[i][1] = V::add(V::load(row + V::lanes), sums[i][1]);
-    }
-    if constexpr (!std::is_same_v<S, T>) {
-      if (rounds) {
-        if (end.added != nullptr) V::add_to(sums[i], end.added + i * end.added_row);
-        V::store_rounded(end.rounded + i * end.rounded_row, sums[i]);
-        continue;
-      }
-    } else {
-      if (end.by_row != nullptr)
-        for (auto& x : sums[i]) x = V::add(x, V::broadcast(end.by_row[i * end.by_row_apart]));
-      if (end.added != nullptr) {
-        const T* added = end.added + i * end.added_row;
-        sums[i][0] = V::add(V::load(added), sums[i][0]);
-        sums[i][1] = V::add(V::load(added + V::lanes), sums[i][1]);
-      }
-      if constexpr (std::is_same_v<T, float>)
-        if (end.relu)
-          for (auto& x : sums[i]) x = V::not_negative(x);
-    }
-    V::store(row, sums[i][0]);
-    V::store(row + V::lanes, sums[i][1]);
-  }
+  for (int i = 0; i < rows; ++i) end_tile_row<U>(sums[i], i, end);
 }
 
 template <class U>

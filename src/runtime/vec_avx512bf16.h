@@ -35,10 +35,13 @@ struct Vec<Bf16Pair> {
     _mm512_storeu_si512(to, (__m512i)_mm512_cvtne2ps_pbh(sums[1], sums[0]));
   }
 
-  // Interleaves sixteen numbers each of `first` and `second`.
-  static void store_pairs(Bf16Pair* to, __mmask16 which, __m256i first, __m256i second) {
+  // Sixteen numbers each of `first` and `second`.
+  static __m512i interleaved(__m256i first, __m256i second) {
     const __m512i low = _mm512_cvtepu16_epi32(first), high = _mm512_cvtepu16_epi32(second);
-    _mm512_mask_storeu_epi32(to, which, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+    return _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
+  }
+  static void store_pairs(Bf16Pair* to, __mmask16 which, __m256i first, __m256i second) {
+    _mm512_mask_storeu_epi32(to, which, interleaved(first, second));
   }
   static __m256i load_bf16(const Bf16* from, __mmask16 which) {
     return _mm256_maskz_loadu_epi16(which, from);

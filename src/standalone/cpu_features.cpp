@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "base/target.h"
+
 namespace cleave::standalone {
 namespace {
 
@@ -54,6 +56,7 @@ std::vector<Feature> all_features() {
   CLEAVE_FEATURE("avx512vpopcntdq");
   CLEAVE_FEATURE("avx512bf16");
 #undef CLEAVE_FEATURE
+  out.push_back({"amx-bf16", detect_instruction_set() >= InstructionSet::amx});
 #endif
   return out;
 }
@@ -74,6 +77,7 @@ std::vector<std::string> features_of(const Target& target) {
   if (target.set >= InstructionSet::avx2) out.insert(out.end(), level_3.begin(), level_3.end());
   if (target.set >= InstructionSet::avx512) out.insert(out.end(), level_4.begin(), level_4.end());
   if (target.set >= InstructionSet::avx512bf16) out.emplace_back("avx512bf16");
+  if (target.set >= InstructionSet::amx) out.emplace_back("amx-bf16");
   return out;
 }
 

@@ -97,7 +97,8 @@ TEST(CpuBackend, kernels_are_compiled_or_interpreted) {
 }
 
 TEST(CpuBackend, what_the_machine_lacks_is_refused) {
-  for (const char* text : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16", "aarch64"}) {
+  for (const char* text :
+       {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16", "x86-64-v4-amx", "aarch64"}) {
     const Target target = Target::named(text);
     EXPECT_EQ(make_backend(target)->check_runs_here().ok(), target.runs_here()) << text;
   }

@@ -8,7 +8,8 @@ namespace cleave {
 namespace {
 
 TEST(Target, text_goes_both_ways) {
-  for (const char* text : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16", "aarch64"}) {
+  for (const char* text :
+       {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16", "x86-64-v4-amx", "aarch64"}) {
     const Target target = Target::named(text);
     EXPECT_EQ(target.text(), text);
     EXPECT_FALSE(target.is_native);
@@ -30,7 +31,8 @@ TEST(Target, each_has_all_of_those_before_it) {
 
 TEST(Target, none_runs_on_another_architecture) {
   const bool is_arm = architecture_of(Target::here().set) == "aarch64";
-  for (const char* text : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16", "aarch64"}) {
+  for (const char* text :
+       {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16", "x86-64-v4-amx", "aarch64"}) {
     const Target target = Target::named(text);
     if (is_arm == (target.set == InstructionSet::neon)) continue;
     const Status s = check_runs_here(target);
@@ -78,7 +80,7 @@ TEST(Target, errors) {
   EXPECT_EQ(failure("avx2").kind, ErrorKind::user);
   EXPECT_EQ(failure("avx2").message,
             "target avx2: expected native, x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4-bf16, "
-            "aarch64, cuda, or a GPU's architecture such as sm_90");
+            "x86-64-v4-amx, aarch64, cuda, or a GPU's architecture such as sm_90");
   EXPECT_EQ(failure("").kind, ErrorKind::user);
   EXPECT_THROW(Target::named("x86-64"), Error);
 }

@@ -139,9 +139,9 @@ class RandomOptions {
     return out;
   }
   Target target() {
-    constexpr const char* names[] = {"native",         "x86-64-v2", "x86-64-v3",
-                                     "x86-64-v4-bf16", "aarch64",   "sm_90"};
-    Target out = Target::named(names[below(6)]);
+    constexpr const char* names[] = {"native",        "x86-64-v2", "x86-64-v3", "x86-64-v4-bf16",
+                                     "x86-64-v4-amx", "aarch64",   "sm_90"};
+    Target out = Target::named(names[below(7)]);
     if (below(2)) out.rates.call_ns = unit() * 1e12;
     if (below(2)) out.rates.product_gflops = unit();
     return out;
@@ -355,7 +355,7 @@ TEST(OptionText, errors) {
        "such as memory_budget=60%"},
       {"target=x86-64-v9",
        "target x86-64-v9: expected native, x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4-bf16, "
-       "aarch64, cuda, or a GPU's architecture such as sm_90"},
+       "x86-64-v4-amx, aarch64, cuda, or a GPU's architecture such as sm_90"},
       {"target=x86-64-v3,speed:3",
        "target x86-64-v3,speed:3: `speed:3`, expected a rate such as call_ns:300, of "
        "product_gflops, half_product_gflops, pointwise_gflops, memory_gigabytes, cache_gigabytes, "

@@ -243,7 +243,7 @@ TEST(Instance, ATargetThatThisMachineLacksIsUnsupported) {
       Instance::make(compiled(norm_text, 2, CompilerChoice::automatic, most), make_thread_pool(1));
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.failure().kind, ErrorKind::unsupported);
-  EXPECT_TRUE(made.failure().message.starts_with("target x86-64-v4-bf16: this machine has no more"))
+  EXPECT_TRUE(made.failure().message.starts_with("target x86-64-v4-amx: this machine has no more"))
       << made.failure().message;
 }
 

@@ -47,7 +47,7 @@ MISTAKE(option_of_another_kind, "An option of another kind",
 
 MISTAKE(target_that_is_not_there, "A target that there isn't",
         "target x86-64-v9: expected native, x86-64-v2, x86-64-v3, x86-64-v4, "
-        "x86-64-v4-bf16, aarch64, cuda, or a GPU's architecture such as sm_90") {
+        "x86-64-v4-bf16, x86-64-v4-amx, aarch64, cuda, or a GPU's architecture such as sm_90") {
   compile([](const Tensor& x) { return exp(x); }, {{"x", f32, {4}}},
           {.target = Target::named("x86-64-v9")});
 }

@@ -12,7 +12,8 @@ namespace {
 
 TEST(CpuFeatures, each_level_has_those_of_the_one_below) {
   std::vector<std::string> below;
-  for (const char* level : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16"}) {
+  for (const char* level :
+       {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16", "x86-64-v4-amx"}) {
     const std::vector<std::string> features = features_of(value_or_throw(parse_target(level)));
     EXPECT_GT(features.size(), below.size()) << level;
     for (const std::string& f : below)

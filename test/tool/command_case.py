@@ -12,7 +12,7 @@ EMULATED = os.path.basename(os.path.dirname(CLEAVE)) == "emulated"
 TAKES_TARGET = ("run", "compile", "kernels", "partition", "frontier", "train")
 # Of the command, which may run in an emulator: the targets that it compiles for, the least first, and those it plans for alone.
 ARCHITECTURE = os.environ.get("CLEAVE_TEST_ARCHITECTURE", platform.machine())
-TARGETS, FOREIGN = ("x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16"), ("aarch64",)
+TARGETS, FOREIGN = ("x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16", "x86-64-v4-amx"), ("aarch64",)
 if ARCHITECTURE == "aarch64": TARGETS, FOREIGN = FOREIGN, TARGETS
 
 

@@ -1,0 +1,67 @@
+// gemm_block.h for processors with AMX_BF16, for bf16 alone: tiles of 32 x 32 f32 in four tile
+// registers; an instruction sums 32 values of k.
+#include <array>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "runtime/gemm_block.h"
+#include "runtime/half.h"
+
+namespace cleave::runtime {
+namespace {
+
+// On another architecture these are all there is: programs are planned by them.
+constexpr GemmSizes amx_sizes = {.mr = 32,
+                                 .nr = 32,
+                                 .max_kc = 768,
+                                 .span = 64 * 768,
+                                 .depth = 32,
+                                 .packed_size = 2,
+                                 .sum_size = 4,
+                                 .sums_in_c = false,
+                                 .sums_are_floats = true};
+
+}  // namespace
+}  // namespace cleave::runtime
+
+#if defined(__x86_64__)
+#include "runtime/amx_begin.h"
+
+namespace cleave::runtime {
+namespace {
+
+#include "runtime/vec_avx512.h"
+#include "runtime/vec_avx512bf16.h"
+
+#include "runtime/transpose_avx512.h"
+
+inline constexpr int64_t kc_bytes = 1536;
+
+#include "runtime/gemm_block_code.h"
+#include "runtime/gemm_pair_panels_code.h"
+
+#include "runtime/gemm_amx_code.h"
+
+static_assert(Block<Bf16, Bf16>::sizes == amx_sizes);
+
+void run_block(const GemmBlock& block) {
+  const TileRegisters registers;
+  Block<Bf16, Bf16>(block).run();
+}
+
+}  // namespace
+
+constinit const GemmBlockKernels gemm_kernels_amx = {.bf16 = {amx_sizes, run_block}};
+
+}  // namespace cleave::runtime
+
+#include "runtime/target_end.h"
+#else
+namespace cleave::runtime {
+constinit const GemmBlockKernels gemm_kernels_amx = {
+    .bf16 = {amx_sizes, [](const GemmBlock&) { std::abort(); }}};
+}  // namespace cleave::runtime
+#endif
