@@ -16,8 +16,8 @@ namespace {
 // On another architecture these are all there is: programs are planned by them.
 constexpr GemmSizes amx_sizes = {.mr = 32,
                                  .nr = 32,
-                                 .max_kc = 768,
-                                 .span = 64 * 768,
+                                 .max_kc = 512,
+                                 .span = 64 * 512,
                                  .depth = 32,
                                  .packed_size = 2,
                                  .sum_size = 4,
@@ -38,7 +38,7 @@ namespace {
 
 #include "runtime/transpose_avx512.h"
 
-inline constexpr int64_t kc_bytes = 1536;
+inline constexpr int64_t kc_bytes = 1024;
 
 #include "runtime/gemm_block_code.h"
 #include "runtime/gemm_pair_panels_code.h"
