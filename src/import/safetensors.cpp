@@ -13,6 +13,7 @@
 #include <numeric>
 #include <system_error>
 
+#include "base/machine_memory.h"
 #include "base/printable.h"
 #include "import/safetensors_dtype.h"
 
@@ -295,8 +296,7 @@ Status read_fully(int fd, uint64_t offset, std::span<std::byte> to) {
 
 // Allocates memory for bytes that the file really has. A sparse file may claim more than exist.
 Result<std::shared_ptr<std::byte[]>> allocate(uint64_t bytes) {
-  const auto memory = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                      static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  const uint64_t memory = machine_memory().physical;
   try {
     if (bytes <= memory) return std::make_shared_for_overwrite<std::byte[]>(bytes);
   } catch (const std::bad_alloc&) {  // the size is the file's: an error that names it

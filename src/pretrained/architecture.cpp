@@ -1,10 +1,9 @@
 #include "pretrained/architecture.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 
+#include "base/machine_memory.h"
 #include "base/printable.h"
 
 namespace cleave::pretrained {
@@ -39,8 +38,7 @@ Result<Plan> plan_of(const ConfigFile& file, const std::string& type) {
 
 Status check_memory(const Facts& facts, DType dtype) {
   const double bytes = facts.parameters * static_cast<double>(size_of(dtype));
-  const double memory =
-      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  const auto memory = static_cast<double>(machine_memory().physical);
   if (bytes <= memory) return {};
   return user_error("its parameters take {:.3g} GB, this machine has {:.3g}", bytes * 1e-9,
                     memory * 1e-9);

@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 #include <utility>
+
+#include "base/machine_memory.h"
 
 namespace cleave::runtime {
 namespace {
@@ -29,10 +32,15 @@ Result<Arena> Arena::make(int64_t bytes) {
   if (bytes < 0) return bug("arena: {} bytes", bytes);
   Arena arena;
   if (bytes == 0) return arena;
-  const auto too_much = [&](const char* why) {
+  const auto too_much = [&](std::string_view why) {
     return user_error("arena: {} bytes can't be had from the system: {}", bytes, why);
   };
   if (bytes > std::numeric_limits<int64_t>::max() - huge_page_bytes) return too_much("too many");
+  // Some systems promise more memory than they have, and kill who uses it.
+  const MachineMemory memory = machine_memory();
+  if (static_cast<uint64_t>(bytes) > memory.physical + memory.swap)
+    return too_much(
+        fmt::format("this machine has {} with its swap", memory.physical + memory.swap));
   const int64_t mapped = round_up(bytes, bytes >= huge_page_bytes ? huge_page_bytes : page_bytes);
   void* block = mmap(nullptr, static_cast<size_t>(mapped), PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -125,8 +125,9 @@ inline void memory_is_read() { __asm__ volatile("" ::: "memory"); }
 
 // The sums of a tile of 16 or 32 rows, in `sums`, rows of 32.
 template <bool is_whole>
-void multiply(int64_t steps, const Bf16Pair* a, int64_t a_line, const Bf16Pair* b, int64_t b_row,
-              float* sums, Prefetch prefetch) {
+__attribute__((noinline)) void multiply(int64_t steps, const Bf16Pair* a, int64_t a_line,
+                                        const Bf16Pair* b, int64_t b_row, float* sums,
+                                        Prefetch prefetch) {
   constexpr int64_t lines = 16, line_bytes = 64;
   const int64_t row_bytes = b_row * static_cast<int64_t>(sizeof(Bf16Pair));
   memory_is_read();
@@ -158,16 +159,22 @@ void multiply(int64_t steps, const Bf16Pair* a, int64_t a_line, const Bf16Pair* 
   }
 }
 
-template <int rows>
-void amx_tile(int64_t steps, const Bf16Pair* a, int64_t a_line, const Bf16Pair* b, int64_t b_row,
-              const TileEndOf<Bf16Pair>& end, Prefetch prefetch) {
+// One function for all numbers of rows: it is a small part of a tile's time.
+__attribute__((noinline)) void end_tile(const float* sums, int rows,
+                                        const TileEndOf<Bf16Pair>& end) {
   using V = Vec<Bf16Pair>;
-  alignas(64) float sums[32 * 32];
-  multiply<(rows > 16)>(steps, a, a_line, b, b_row, sums, prefetch);
   for (int i = 0; i < rows; ++i) {
     V::type row[2] = {V::load(sums + i * 32), V::load(sums + i * 32 + V::lanes)};
     end_tile_row<Bf16Pair>(row, i, end);
   }
+}
+
+template <int rows>
+void amx_tile(int64_t steps, const Bf16Pair* a, int64_t a_line, const Bf16Pair* b, int64_t b_row,
+              const TileEndOf<Bf16Pair>& end, Prefetch prefetch) {
+  alignas(64) float sums[32 * 32];
+  multiply<(rows > 16)>(steps, a, a_line, b, b_row, sums, prefetch);
+  end_tile(sums, rows, end);
 }
 
 template <int... i>

@@ -72,5 +72,14 @@ TEST(Arena, TooMuchNamesTheBytes) {
   }
 }
 
+// Also on systems that promise more than they have.
+TEST(Arena, more_than_the_machine_has_is_refused) {
+  const Result<Arena> arena = Arena::make(int64_t{1} << 45);
+  ASSERT_FALSE(arena.ok());
+  EXPECT_NE(arena.failure().message.find("can't be had from the system: this machine has "),
+            std::string::npos)
+      << arena.failure().message;
+}
+
 }  // namespace
 }  // namespace cleave::runtime
