@@ -14,7 +14,8 @@ constexpr int64_t round_up(int64_t a, int64_t unit) { return ceil_div(a, unit) *
 
 // A piece's part of A (m x 192 f32 at a time) stays in the second-level cache. C needn't, since it
 // is prefetched; with narrower pieces A would be packed more often.
-constexpr int64_t max_rows = 256;
+// Tiles of 32 rows (AMX) are so fast that packing B for each piece is a good part of the time.
+constexpr int64_t max_rows(int64_t mr) { return mr < 32 ? 256 : 512; }
 constexpr double per_piece = 300;
 
 double piece_cost(int64_t m, int64_t n, int64_t k, int64_t mr, int64_t nr, double packing_a) {
@@ -96,7 +97,7 @@ GemmCuts cut_gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t mr, in
       best_cost[i] = it_costs;
     }
   };
-  const int64_t rows = ceil_div(m, max_rows), columns = ceil_div(n, max_columns);
+  const int64_t rows = ceil_div(m, max_rows(mr)), columns = ceil_div(n, max_columns);
   for (const int64_t more_columns : multiples)
     for (const int64_t more_rows : multiples)
       if ((more_rows == 1 || rows * more_rows <= ceil_div(m, mr)) &&
