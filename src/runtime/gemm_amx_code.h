@@ -61,17 +61,6 @@ struct Packing<Bf16> {
     close_panel(k, to);
   }
 
-  // A panel of rows of A, as lines.
-  static void source_of_rows(const PanelSource& from, int64_t first_k, int64_t k, int64_t row,
-                             int64_t rows, Bf16* to) {
-    alignas(64) float part[step_k * nr];
-    for (int64_t p = 0; p < k; p += step_k) {
-      const int64_t count = smaller(step_k, k - p);
-      from.pack(from.self, first_k + p, count, from.first_column + row, rows, part);
-      transposed(part, 1, nr, rows, rows, 0, count, to + p * mr);
-    }
-  }
-
   static void close_lines(int64_t m, int64_t k, Bf16* to) {
     const int64_t done = k % step_k;
     for (int64_t i = 0; i < m; ++i) {

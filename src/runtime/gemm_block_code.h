@@ -270,8 +270,8 @@ template <class S, class P>
 void Block<S, P>::pack_a_panels(int64_t first, int64_t k) {
   const PanelSource& from = block_.a_panels;
   for (int64_t i = 0; i < block_.m; i += nr)
-    Packing<P>::source_of_rows(from, first, k, i, smaller(nr, block_.m - i),
-                               packed_a_ + i * rounded(k, line_of<P>));
+    Packing<P>::source(from, first, k, i, smaller(nr, block_.m - i),
+                       packed_a_ + i * rounded(k, line_of<P>));
 }
 
 template <class S, class P>

@@ -136,11 +136,6 @@ struct Packing {
                      int64_t columns, T* to) {
     from.pack(from.self, first_k, k, from.first_column + column, columns, to);
   }
-  // The same of rows of A, which are packed like a panel.
-  static void source_of_rows(const PanelSource& from, int64_t first_k, int64_t k, int64_t row,
-                             int64_t rows, T* to) {
-    source(from, first_k, k, row, rows, to);
-  }
   // Pads groups of rows as lines with zeros after the last k.
   static void close_lines(int64_t, int64_t, T*) {}
 };

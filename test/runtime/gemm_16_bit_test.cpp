@@ -1,6 +1,6 @@
 // Products of bf16 and f16, also with operands that are f32 in memory: every kernel that this
 // processor can run, against sums in double.
-// tests: gemm_block_avx512bf16.cpp
+// tests: gemm_block_avx512bf16.cpp gemm_block_amx.cpp
 #include <gtest/gtest.h>
 
 #include <array>
@@ -135,7 +135,7 @@ void expect_product(const Case& c) {
 TEST(Gemm16Bit, EveryLayout) { test::for_each_layout<Case>(expect_product); }
 
 TEST(Gemm16Bit, OddSizes) {
-  for (const int64_t m : {1, 2, 11, 12, 13, 25})
+  for (const int64_t m : {1, 2, 12, 13, 16, 17, 25, 49})
     for (const int64_t n : {1, 15, 16, 31, 32, 33, 48})
       for (const int64_t k : {1, 3, 31, 33})
         for (const Layout layout : {Layout::rows, Layout::columns})
@@ -143,13 +143,13 @@ TEST(Gemm16Bit, OddSizes) {
 }
 
 TEST(Gemm16Bit, LongSums) {
-  for (const int64_t k : {383, 767, 768, 769, 1537, 2000})
+  for (const int64_t k : {383, 511, 513, 767, 768, 769, 1537, 2000})
     for (const Layout layout : layouts) {
       expect_product({14, 70, k, layout, layout});
       expect_product({14, 70, k, layout, layout, true, true});
       expect_product({14, 70, k, layout, layout, true, false, 0.5, -3});
     }
-  for (const int64_t k : {49152, 49153, 100000}) {  // spans
+  for (const int64_t k : {32769, 49152, 49153, 100000}) {  // spans
     expect_product({3, 35, k, Layout::rows, Layout::columns});
     expect_product({3, 35, k, Layout::rows, Layout::rows, true, false, 0.5, -3});
   }
@@ -160,6 +160,33 @@ TEST(Gemm16Bit, Ends) {
     for (const auto& [alpha, beta] : {std::pair{1.0, 1.0}, {1.0, 0.25}, {-2.0, 1.0}, {0.0, 1.0}})
       expect_product({37, 96, 50, Layout::rows, Layout::columns, true, row_vector, alpha, beta});
   expect_product({37, 96, 50, Layout::rows, Layout::rows, false, false, 3.0});
+}
+
+// A source gives bf16 numbers as f32: the same bits as from memory.
+TEST(Gemm16Bit, PanelsMayComeFromASource) {
+  for (const auto& [m, n, k] : {std::array<int64_t, 3>{3, 100, 40}, {45, 77, 601}, {17, 32, 1}})
+    for (const GemmBlockKernel& kernel : kernels_for(DType::bf16)) {
+      const Matrix<Bf16> a(m, k, Layout::rows, 1), b(k, n, Layout::rows, 2);
+      const Case c{m, n, k};
+      const std::vector<Bf16> want = product(kernel, c, a, b, a, false, false);
+      const std::vector<float> numbers(b.narrow.begin(), b.narrow.end());
+      const test::MatrixPanels source{numbers.data(), b.row, k, n, kernel.nr};
+      const Scratch scratch = make_scratch(kernel.scratch_bytes(m, n, k));
+      std::vector<Bf16> got(want.size(), Bf16(7.0f));
+      kernel.run({.a = a.narrow.data(),
+                  .c = got.data(),
+                  .scratch = scratch.get(),
+                  .m = m,
+                  .n = n,
+                  .k = k,
+                  .a_row = a.row,
+                  .a_col = a.column,
+                  .c_row = n + 3,
+                  .panels = {test::MatrixPanels::pack, &source, 0}});
+      for (size_t i = 0; i < want.size(); ++i)
+        ASSERT_EQ(static_cast<float>(got[i]), static_cast<float>(want[i]))
+            << kernel.mr << " rows a tile: " << m << " x " << k << " x " << n << " at " << i;
+    }
 }
 
 TEST(Gemm16Bit, EmptySums) {

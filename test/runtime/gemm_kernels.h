@@ -1,6 +1,8 @@
 // Helpers for tests of products: the kernels that this processor can run, their scratch, and
 // layouts of operands.
 #pragma once
+#include <gtest/gtest.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -30,6 +32,24 @@ inline Scratch make_scratch(int64_t bytes) {
   std::memset(scratch.get(), 0xff, static_cast<size_t>(bytes));
   return scratch;
 }
+
+// A source of panels that reads the same matrix as the product with strides.
+struct MatrixPanels {
+  const float* b;
+  int64_t b_row, k, n, nr;
+
+  static void pack(const void* self, int64_t first_k, int64_t count_k, int64_t first_column,
+                   int64_t columns, void* to) {
+    const MatrixPanels& m = *static_cast<const MatrixPanels*>(self);
+    ASSERT_TRUE(first_k >= 0 && count_k > 0 && first_k + count_k <= m.k);
+    ASSERT_TRUE(first_column >= 0 && 0 < columns && columns <= m.nr &&
+                first_column + columns <= m.n);
+    float* out = static_cast<float*>(to);
+    for (int64_t p = 0; p < count_k; ++p)
+      for (int64_t j = 0; j < m.nr; ++j)
+        *out++ = j < columns ? m.b[(first_k + p) * m.b_row + first_column + j] : 0;
+  }
+};
 
 enum class Layout { rows, columns, strided };
 constexpr Layout layouts[] = {Layout::rows, Layout::columns, Layout::strided};

@@ -540,24 +540,6 @@ TEST(GemmBlock, EveryInstructionSetAgreesOnIntegers) {
   for (const auto& result : results) EXPECT_EQ(result, results[0]);
 }
 
-// A source of panels that reads the same matrix as the product with strides.
-struct MatrixPanels {
-  const float* b;
-  int64_t b_row, k, n, nr;
-
-  static void pack(const void* self, int64_t first_k, int64_t count_k, int64_t first_column,
-                   int64_t columns, void* to) {
-    const MatrixPanels& m = *static_cast<const MatrixPanels*>(self);
-    ASSERT_TRUE(first_k >= 0 && count_k > 0 && first_k + count_k <= m.k);
-    ASSERT_TRUE(first_column >= 0 && 0 < columns && columns <= m.nr &&
-                first_column + columns <= m.n);
-    float* out = static_cast<float*>(to);
-    for (int64_t p = 0; p < count_k; ++p)
-      for (int64_t j = 0; j < m.nr; ++j)
-        *out++ = j < columns ? m.b[(first_k + p) * m.b_row + first_column + j] : 0;
-  }
-};
-
 TEST(GemmBlock, PanelsMayComeFromASource) {
   for (const auto& [m, n, k] : {std::array<int64_t, 3>{3, 200, 40}, {70, 77, 600}, {130, 256, 1}}) {
     const Product p = make_product({.m = m, .n = n, .k = k, .has_c_in = true});
@@ -567,7 +549,7 @@ TEST(GemmBlock, PanelsMayComeFromASource) {
     const auto at = [&](const Operand& x) {
       return reinterpret_cast<const float*>(x.bytes.data());
     };
-    const MatrixPanels source{at(p.b), n, k, n, kernel.nr};
+    const test::MatrixPanels source{at(p.b), n, k, n, kernel.nr};
     GemmBlock block{.a = at(p.a),
                     .b = at(p.b) + first,
                     .c_in = at(p.c_in) + first,
@@ -588,7 +570,7 @@ TEST(GemmBlock, PanelsMayComeFromASource) {
     block.c = got.data();
     block.b = nullptr;
     block.b_row = block.b_col = 0;
-    block.panels = {MatrixPanels::pack, &source, first};
+    block.panels = {test::MatrixPanels::pack, &source, first};
     kernel.run(block);
     EXPECT_EQ(got, want);
   }
