@@ -3,7 +3,7 @@ JOBS ?= $(shell nproc)
 NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
-.PHONY: release demo test test-target test-aarch64 bench asan fuzz fuzz-commands fuzz-misuse fuzz-passes fuzz-rewrites \
+.PHONY: release demo test test-clang test-target test-aarch64 bench asan fuzz fuzz-commands fuzz-misuse fuzz-passes fuzz-rewrites \
   fuzz-strides fuzz-cache fuzz-compile fuzz-partial fuzz-reduce fuzz-cuda bless fuzz-budgets peer peer-fuzz peer-partition peer-onnx peer-onnx-export peer-opinfo peer-tokenizer mutate \
   fuzz-build fuzz-hostile package check-package check-wheel python peer-backend \
   peer-architectures peer-training doc \
@@ -30,8 +30,8 @@ demo:
 	@build/release/bin/cleave train --text build/demo/kjv.txt --layers 4 --width 128 --heads 4 \
 	  --context 64 --batch 12 --steps 1000 --out build/demo/gpt.safetensors
 
-# Both compilers; the tests of both, whatever one says, the release tree with the developer scripts
-# as tests; then how each went.
+# Built by g++; read by clang, its warnings and clang-tidy; all tests and the developer scripts, whatever
+# clang says; then how each went.
 test:
 	@echo "== test 1 of 4: packages"
 	@script/setup
@@ -40,10 +40,15 @@ test:
 	  -DPython_EXECUTABLE=$$(command -v $(PYTHON)) > /dev/null
 	@echo "== test 2 of 4: build with g++"
 	@$(NINJA) -C build/release all tests benches
-	@echo "== test 3 of 4: build with clang"
+	@status=0; echo "== test 3 of 4: read with clang"; script/tidy build/clang || status=1; \
+	echo "== test 4 of 4: run the tests"; script/test_trees "$(CTEST)" build/release || status=1; \
+	[ $$status = 0 ] || { echo "== FAILED"; exit 1; }
+
+# Built by clang, and the tests of that build. Before a release, and after changes of what compilers may read
+# differently (order of evaluation, floating point, intrinsics).
+test-clang: build/clang/build.ninja
 	@$(NINJA) -C build/clang all tests benches
-	@echo "== test 4 of 4: run the tests of both builds"
-	@script/test_trees "$(CTEST)" build/clang build/release
+	@script/test_trees "$(CTEST)" build/clang
 
 # The Python package in build/release/python, and its tests: make python PYTHON=python3.
 PYTHON ?= python3

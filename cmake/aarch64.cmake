@@ -5,6 +5,7 @@ set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(triplet aarch64-linux-gnu)
 set(CMAKE_CXX_COMPILER ${triplet}-g++)
+set(CMAKE_CXX_FLAGS_INIT -Wno-psabi)  # notes of what GCC 10 passed otherwise
 # An emulated program runs the cross compiler for its kernels, a real aarch64 its own by the same
 # name.
 set(CLEAVE_TOOL_PREFIX ${triplet}- CACHE STRING "Begins the names of gcc and objcopy")
