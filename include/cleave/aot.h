@@ -26,8 +26,8 @@
 namespace cleave {
 
 struct AotOptions {
-  // The inputs whose gradients backward() returns. Errors (user): no input has the name, or it is
-  // not floating.
+  // The inputs whose gradients backward() returns. Errors (user): no input has the name, it is
+  // named twice, or it is not floating.
   std::vector<std::string> wants_grad = {};
   GraphCompiler forward = native();
   GraphCompiler backward = {};   // empty: as the forward

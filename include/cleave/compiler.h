@@ -36,7 +36,8 @@ CLEAVE_API GraphCompiler native(CompileOptions options = {});
 // nothing in common with compiled code. Source: nop, torch/_functorch/compilers.py.
 CLEAVE_API GraphCompiler nop();
 
-// Prints the graph's text to stdout, and runs it as `then` does. Source: print_compile.
+// Prints the graph's text to stdout, and runs it as `then` does. Error (user), here and below: it
+// is given an empty compiler. Source: print_compile.
 CLEAVE_API GraphCompiler print_compile(GraphCompiler then = nop());
 
 // Prints the graph's text, and draws it: to PATH.svg, beyond 200 calls to PATH.dot, in Graphviz's

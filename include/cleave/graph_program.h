@@ -31,9 +31,12 @@ struct ProgramKernel {
   int64_t read_bytes = 0, written_bytes = 0;
 };
 
-// A handle: copies are the same program.
+// A handle: copies are the same program, and one that was moved from is still the same one.
 class CLEAVE_API GraphProgram {
  public:
+  GraphProgram(const GraphProgram&) = default;
+  GraphProgram& operator=(const GraphProgram&) = default;
+
   // The values of symints that the shapes of the inputs don't tell, by name.
   using Sizes = std::map<std::string, int64_t>;
 

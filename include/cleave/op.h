@@ -45,16 +45,19 @@ class CLEAVE_API OpCall {
 };
 
 // What a gradient rule sees: the call's operands and results, and the gradients of its results.
+// Error (user): there is none of this number.
 class CLEAVE_API OpGradCall : public OpCall {
  public:
   OpGradCall(const OpView& view, Tensors operands, Tensors results, Tensors cotangents)
       : OpCall(view), operands_(std::move(operands)), results_(std::move(results)),
         cotangents_(std::move(cotangents)) {}
-  const Tensor& operand_value(int k) const { return operands_[k]; }
-  const Tensor& result_value(int k) const { return results_[k]; }
-  const Tensor& cotangent(int k) const { return cotangents_[k]; }  // empty: no gradient flows
+  const Tensor& operand_value(int k) const { return of("operand", operands_, k); }
+  const Tensor& result_value(int k) const { return of("result", results_, k); }
+  // Empty: no gradient flows.
+  const Tensor& cotangent(int k) const { return of("cotangent", cotangents_, k); }
 
  private:
+  static const Tensor& of(const char* what, const Tensors& tensors, int k);
   Tensors operands_, results_, cotangents_;
 };
 
@@ -93,7 +96,7 @@ class CLEAVE_API OpMemory {
 };
 
 struct Operator {
-  std::string name;
+  std::string name;  // letters, digits and _, and no digit first
   std::string signature;
   std::string summary = {};
   // Anything that you change whenever the operator computes something else: a cache
@@ -123,7 +126,8 @@ struct Operator {
 class CLEAVE_API Operators {
  public:
   Operators();
-  // Errors (user): the name is taken, the signature doesn't parse, a rule is missing.
+  // Errors (user): the name is taken or has other characters, the signature doesn't parse or gives
+  // one name twice, a rule is missing.
   void add(const Operator& op);
   std::vector<std::string> names() const;
   const OpRegistry& registry() const;

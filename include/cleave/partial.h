@@ -76,10 +76,13 @@ struct OutsideCall {
   double run_ms = 0;  // of the last run
 };
 
-// A handle: copies are the same program. Runs on several threads at the same time come one after
-// the other.
+// A handle: copies are the same program, and one that was moved from is still the same one. Runs on
+// several threads at the same time come one after the other.
 class CLEAVE_API PartialProgram {
  public:
+  PartialProgram(const PartialProgram&) = default;
+  PartialProgram& operator=(const PartialProgram&) = default;
+
   // The lowered graph: calls of regions, and what is outside.
   TracedGraph graph() const;
   // Boxed, as a GraphCallable. Errors: those of compilation and of runs, naming the region's tag.
@@ -97,7 +100,7 @@ class CLEAVE_API PartialProgram {
 };
 
 // What `node`, `region` or `dumper` throws is thrown as it is. Errors (user): least_calls below 1,
-// an empty tag.
+// an empty tag or backend.
 CLEAVE_API PartialProgram partial_lower(const TracedGraph& graph,
                                         const PartialOptions& options = {});
 // The same as a compiler, for aot_function.

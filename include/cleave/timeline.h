@@ -27,9 +27,13 @@
 
 namespace cleave {
 
+// A handle: copies are the same timeline, and one that was moved from is still the same one.
 class CLEAVE_API Timeline {
  public:
   using Clock = std::chrono::steady_clock;
+
+  Timeline(const Timeline&) = default;
+  Timeline& operator=(const Timeline&) = default;
 
   // `threads` is what programs run on; null: cleave's own, one for each core. Keeps the first
   // `limit` spans, for which it takes memory here, and counts the others. Errors (user): a limit

@@ -2,6 +2,7 @@
 #pragma once
 #include <concepts>
 #include <functional>
+#include <type_traits>
 #include <utility>
 
 #include "cleave/function.h"
@@ -14,10 +15,12 @@ class TracedFunction {
  public:
   using Form = std::function<Tensors(const Tensors& inputs)>;
 
-  // Accepts any callable of as many Tensors as there are inputs (up to 8), or of one Tensors.
+  // Accepts any callable of as many Tensors as there are inputs (up to 8), or of one Tensors. An
+  // empty std::function or a null pointer makes an empty one, which who is given it refuses.
   template <class F>
     requires(!std::derived_from<std::decay_t<F>, TracedFunction>)
   TracedFunction(F f) {
+    if (is_null(f)) return;
     // In this order: to ask whether a generic lambda takes a Tensors would compile its body for it.
     constexpr int count = arity_of<F>();
     if constexpr (count >= 0) {
@@ -30,10 +33,20 @@ class TracedFunction {
       set(-1, [f](const Tensors& in) { return listed(f(in)); });
     }
   }
+  explicit operator bool() const { return form_ != nullptr; }
   int arity() const { return arity_; }  // -1: any
   Tensors operator()(const Tensors& inputs) const { return form_(inputs); }
 
  private:
+  template <class F>
+  static bool is_null([[maybe_unused]] const F& f) {
+    if constexpr (std::is_pointer_v<F>) return f == nullptr;
+    return false;
+  }
+  template <class Signature>
+  static bool is_null(const std::function<Signature>& f) {
+    return !f;
+  }
   static Tensors listed(Tensor t) { return {std::move(t)}; }
   static Tensors listed(Tensors t) { return t; }
   // The least number of Tensors that it can be called with; -1: none up to 8.

@@ -38,9 +38,13 @@ struct GraphCall {
   std::string source;  // the line of the program, "model.cpp:12"; empty if it isn't known
 };
 
-// A handle of a graph that doesn't change: copies are the same one.
+// A handle of a graph that doesn't change: copies are the same one, and one that was moved from is
+// still the same one.
 class CLEAVE_API TracedGraph {
  public:
+  TracedGraph(const TracedGraph&) = default;
+  TracedGraph& operator=(const TracedGraph&) = default;
+
   // Errors (user): a text that is no graph (doc/ir.md), with the line; an operator that isn't
   // among `ops`.
   static TracedGraph parse(std::string_view text, const Operators& ops = {});

@@ -127,6 +127,8 @@ std::unique_ptr<AotSource> traced_source(std::optional<nn::Module> model,
                                          const std::vector<InputSpec>& inputs,
                                          const AotOptions& options, Location at) {
   for (const std::string& name : options.wants_grad) {
+    if (std::ranges::count(options.wants_grad, name) > 1)
+      trace::refuse(at, "{}: wants_grad: `{}` is named twice", what, name);
     const auto spec = std::ranges::find(inputs, name, &InputSpec::name);
     if (spec == inputs.end())
       trace::refuse(at, "{}: wants_grad: there is no input `{}`", what, name);

@@ -9,6 +9,11 @@ namespace cleave {
 // The callable of a function; throws what a run refuses.
 GraphCallable callable_of(std::shared_ptr<GraphFunction> function);
 
+// Throws (user), behind `what`, if a compiler is empty that another one is made of.
+inline void require_compiler(const GraphCompiler& compiler, const char* what) {
+  if (!compiler) throw_failure(user_error("{}: the compiler that it is given is empty", what));
+}
+
 // A compiler of the host program may return anything: whether these are results of the graph.
 // Errors (user), which begin with `what`: another number of them, another dtype or shape.
 Status check_results(const Graph& g, const HostTensors& results, const std::string& what);

@@ -58,6 +58,9 @@ class DebugRun {
     for (const HostTensor& t : given) arrays.push_back(array_of(t));
     const TracedGraph alone = traced_graph(call, ops_);
     const GraphCallable callable = calls_(alone, given);
+    if (!callable)
+      throw_failure(
+          user_error("debug_nop: the compiler returned no callable for @{}", call.name()));
     HostTensors got = callable(std::move(given));
     check(n, call, arrays, results, got);
     for (size_t k = 0; k < results.size(); ++k) values_[results[k].v] = std::move(got[k]);
@@ -104,6 +107,7 @@ class DebugRun {
 }  // namespace
 
 GraphCompiler debug_nop(GraphCompiler calls) {
+  require_compiler(calls, "debug_nop");
   return [calls = std::move(calls)](const TracedGraph& graph, const HostTensors&) {
     return [graph, calls](HostTensors&& inputs) {
       return DebugRun(graph, calls, std::move(inputs)).run();

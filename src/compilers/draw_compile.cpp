@@ -1,14 +1,14 @@
 #include <cstdio>
 
 #include "base/write_file.h"
-#include "cleave/compiler.h"
+#include "compilers/compilers.h"
 #include "compilers/dump_files.h"
-#include "compilers/traced_graph.h"
 #include "inspect/graph_drawing.h"
 
 namespace cleave {
 
 GraphCompiler draw_compile(const std::string& path, bool clear_meta, GraphCompiler then) {
+  require_compiler(then, "draw_compile");
   return [=](const TracedGraph& graph, const HostTensors& examples) {
     const Graph& g = graph.state().graph;
     std::fputs(graph.text().c_str(), stdout);

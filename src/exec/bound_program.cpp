@@ -503,6 +503,7 @@ void advance_random(trace::Recording& recording, Location at) {
 
 Tensors run_traced(const TracedFunction& function, const trace::RecordingPtr& recording,
                    const std::vector<ValueId>& inputs, Location at) {
+  if (!function) trace::refuse(at, "{}: there is no function", recording->what());
   if (function.arity() >= 0 && static_cast<size_t>(function.arity()) != inputs.size())
     trace::refuse(at, "{}: the function takes {} Tensors, the specs name {} inputs",
                   recording->what(), function.arity(), inputs.size());

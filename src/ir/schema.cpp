@@ -27,6 +27,7 @@ class SchemaReader {
         continue;
       }
       CLEAVE_TRY(ArgDef arg, read_arg());
+      if (s.find(arg.name) >= 0) return wrong("a name that no other argument has");
       uint16_t index = static_cast<uint16_t>(s.args.size());
       if (arg.is_operand()) {
         if (arg.list) s.list_operand = static_cast<int>(s.operands.size());
@@ -50,12 +51,12 @@ class SchemaReader {
       s.results = 0;
       while (!accept(")")) {
         if (!accept("Tensor")) return wrong("'Tensor'");
-        word();  // a name of the result, if any
+        s.result_names.push_back(word());
         ++s.results;
         accept(",");
       }
     } else if (accept("Tensor")) {
-      word();  // a name of the result, if any
+      s.result_names.push_back(word());
     } else {
       return wrong("'Tensor'");
     }

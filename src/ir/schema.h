@@ -44,11 +44,12 @@ struct ArgDef {
 };
 
 struct Schema {
-  std::vector<ArgDef> args;        // in the order of the signature
-  std::vector<uint16_t> operands;  // indices into args
-  std::vector<uint16_t> attrs;     // indices into args
-  int list_operand = -1;           // position among operands, -1 if none is a list
-  int results = 1;                 // -1: as many as infer returns
+  std::vector<ArgDef> args;               // in the order of the signature
+  std::vector<uint16_t> operands;         // indices into args
+  std::vector<uint16_t> attrs;            // indices into args
+  int list_operand = -1;                  // position among operands, -1 if none is a list
+  int results = 1;                        // -1: as many as infer returns
+  std::vector<std::string> result_names;  // empty texts where the signature has none
 
   // Index into args, or -1.
   int find(std::string_view name) const;

@@ -89,6 +89,7 @@ PartialProgram::State::State(const TracedGraph& given, PartialOptions chosen)
   if (options.least_calls < 1)
     throw_failure(
         user_error("partial_lower: least_calls is {}, expected 1 or more", options.least_calls));
+  require_compiler(options.backend, "partial_lower");
   lower(given.state().graph);
   traced = traced_graph(graph, ops);
 }

@@ -1,9 +1,11 @@
 // Adapts custom operators: wraps their rules, which use HostTensors and Tensors, as the rules of a
 // registry entry, which use Arrays, Builders and C text.
 #include <algorithm>
+#include <cctype>
 
 #include "base/host_call.h"
 #include "ir/builder.h"
+#include "ir/lex.h"
 #include "ir/op_view.h"
 #include "loop/lower_rule.h"
 #include "op/registry.h"
@@ -141,17 +143,11 @@ const char* c_type(DType t) {
   return "void";
 }
 
-// Result names: "-> (Tensor values, Tensor)" gives values and result1.
-std::vector<std::string> result_names(const std::string& signature, int count) {
-  std::vector<std::string> names;
-  std::string text = signature.substr(signature.rfind("->") + 2);
-  for (size_t at = text.find("Tensor"); at != std::string::npos; at = text.find("Tensor", at)) {
-    at = text.find_first_not_of(' ', at + 6);
-    const size_t end = at == std::string::npos ? at : text.find_first_of(" ,)", at);
-    const std::string name = at == std::string::npos ? "" : text.substr(at, end - at);
-    names.push_back(name.empty() ? fmt::format("result{}", names.size()) : name);
-  }
-  names.resize(count);
+// In the C text: "-> (Tensor values, Tensor)" gives values and result1.
+std::vector<std::string> result_names(const Schema& schema) {
+  std::vector<std::string> names = schema.result_names;
+  for (size_t k = 0; k < names.size(); ++k)
+    if (names[k].empty()) names[k] = fmt::format("result{}", k);
   return names;
 }
 
@@ -164,8 +160,10 @@ Result<loop::CustomOpCode> code_of(const Operator& def, const OpView& op) {
         types->operands.push_back(op.has(k) ? public_type(op.in_type(k)) : TensorType());
       for (int k = 0; k < op.out_count(); ++k)
         types->results.push_back(public_type(op.out_type(k)));
-      code.call = [types, f = def.callback(OpCall(op))](void* const* in, void* const* out) {
-        f(OpMemory(*types, in, out));
+      const auto run = def.callback(OpCall(op));
+      if (!run) OpCall(op).refuse("callback", "it returned an empty function");
+      code.call = [types, run](void* const* in, void* const* out) {
+        run(OpMemory(*types, in, out));
       };
       return code;
     }
@@ -175,7 +173,7 @@ Result<loop::CustomOpCode> code_of(const Operator& def, const OpView& op) {
         "void {}(void* const* cleave_in, void* const* cleave_out, const long* cleave_sizes) {{\n",
         code.symbol);
     const Schema& schema = op.def().schema;
-    const std::vector<std::string> names = result_names(def.signature, op.out_count());
+    const std::vector<std::string> names = result_names(schema);
     const auto is_taken = [&](const std::string& name) {
       return schema.find(name) >= 0 || std::ranges::count(names, name) > 0;
     };
@@ -243,6 +241,12 @@ void require_index(const char* what, int64_t k, int64_t count) {
   if (k < 0 || k >= count) throw_failure(user_error("{} {} is outside [0, {})", what, k, count));
 }
 
+// As an identifier of C: its kernel is a function, and its results have names made of it.
+bool is_operator_name(const std::string& name) {
+  return is_name(name) && std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
+         name.find_first_of("./-") == std::string::npos;
+}
+
 // The view, whose operator must have the attribute.
 const OpView& view_of_attr(const OpView& view, const std::string& name) {
   const Schema& schema = view.def().schema;
@@ -258,6 +262,10 @@ const TensorType& OpMemory::of(const char* what, const std::vector<TensorType>& 
   require_index(what, k, std::ssize(types));
   return types[k];
 }
+const Tensor& OpGradCall::of(const char* what, const Tensors& tensors, int k) {
+  require_index(what, k, std::ssize(tensors));
+  return tensors[k];
+}
 void OpMemory::refuse_type(const char* what, int k, DType given, DType asked) {
   throw_failure(
       user_error("{} {} is {}, and was asked for as {}", what, k, name_of(given), name_of(asked)));
@@ -270,9 +278,13 @@ const OpRegistry& Operators::registry() const {
 }
 
 void Operators::add(const Operator& op) {
-  const auto refuse = [&](const char* what) {
+  const auto refuse = [&](const std::string& what) {
     throw_failure(user_error("Operators: add: {}: {}", op.name, what));
   };
+  if (!is_operator_name(op.name))
+    throw_failure(user_error(
+        "Operators: add: the name `{}`: expected letters, digits and _, and no digit first",
+        op.name));
   if (!op.infer) refuse("infer is missing");
   if (!op.reference) refuse("reference is missing");
   if (!op.kernel == !op.callback) refuse("expected either kernel or callback");
@@ -281,6 +293,13 @@ void Operators::add(const Operator& op) {
     throw_failure(user_error("Operators: add: {}: {}", op.name, schema.failure().message));
   if (schema->list_operand >= 0 || schema->results < 1)
     refuse("lists of tensors are not taken: name each operand and result");
+  const std::vector<std::string> results = result_names(*schema);
+  for (const std::string& name : results) {
+    const int arg = schema->find(name);
+    const bool is_operand = arg >= 0 && schema->args[arg].is_operand();
+    if (op.kernel && (is_operand || std::ranges::count(results, name) > 1))
+      refuse(fmt::format("two of the kernel's pointers are named `{}`", name));
+  }
   auto grown = std::make_shared<OpRegistry>(registry());
   if (Status added = grown->add(entry_of(op)); !added.ok())
     throw_failure(user_error("Operators: add: {}", added.failure().message));

@@ -37,6 +37,7 @@ void add_parameters(Traced& traced, const std::vector<Type>& types,
 
 void record(Traced& traced, const TracedFunction& function, size_t arguments, Location at) {
   const RecordingPtr& r = traced.recording;
+  if (!function) refuse(at, "{}: there is no function", r->what());
   if (function.arity() >= 0 && static_cast<size_t>(function.arity()) != arguments)
     refuse(at, "{}: the function takes {} Tensors, got {} operands", r->what(), function.arity(),
            arguments);

@@ -33,6 +33,7 @@ Recompute mark_of(CheckpointPolicy p) {
 
 Tensors checkpoint(const TracedFunction& fn, const Tensors& inputs, const PolicyFunction& policy,
                    Location at) {
+  if (!fn) refuse(at, "checkpoint: there is no function");
   if (inputs.empty()) refuse(at, "checkpoint: no inputs, expected a Tensor of the program");
   for (const Tensor& t : inputs) trace::require_defined("checkpoint", "an input", t, at);
   if (fn.arity() >= 0 && static_cast<size_t>(fn.arity()) != inputs.size())

@@ -101,6 +101,13 @@ void take(TrainStep::State& state, StepTrace& trace) {
   state.averages = std::move(trace.averages);
 }
 
+// Without a null one.
+const std::shared_ptr<const optim::Optimizer>& optimizer_of(const OptimizerRef& given,
+                                                            Location at) {
+  if (!given.optimizer()) trace::refuse(at, "train_step: the optimizer is null");
+  return given.optimizer();
+}
+
 }  // namespace
 
 TrainStep train_step(const nn::Module& model, const TracedFunction& loss, const OptimizerRef& given,
@@ -120,7 +127,7 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss, const 
     trace::refuse(at,
                   "train_step: sizes of the inputs vary, so the step keeps the optimizer, which is "
                   "given by a base of its type; give it by its own type or as a std::shared_ptr");
-  const std::shared_ptr<const optim::Optimizer>& optimizer = given.optimizer();
+  const std::shared_ptr<const optim::Optimizer>& optimizer = optimizer_of(given, at);
   auto state = std::make_shared<TrainStep::State>();
   state->store = std::move(store);
   state->model = model;
@@ -180,8 +187,8 @@ std::vector<MemoryTrade> memory_trades(const nn::Module& model, const TracedFunc
                                        const TrainOptions& options, Location at) {
   const InputSizes sizes = trace::value_or_throw_at(at, InputSizes::make("train_step", inputs));
   const std::vector<InputSpec> largest = sizes.at(sizes.largest());
-  StepTrace trace{model,   loss, *optimizer.optimizer(), largest,
-                  options, at,   StepPart::whole,        Store()};
+  StepTrace trace{model,           loss,   *optimizer_of(optimizer, at), largest, options, at,
+                  StepPart::whole, Store()};
   trace.record();
   Notices(options.compile.log).warn(trace.recording->warnings());
   StageOptions stages{options.compile};

@@ -229,6 +229,8 @@ TEST(AotFunction, what_is_asked_wrongly_is_one_clear_error) {
   };
   EXPECT_EQ(first_line(message([&] { aot_function(layer, specs, {.wants_grad = {"v"}}); })),
             "aot_function: wants_grad: there is no input `v`");
+  EXPECT_EQ(first_line(message([&] { aot_function(layer, specs, {.wants_grad = {"w", "w"}}); })),
+            "aot_function: wants_grad: `w` is named twice");
   EXPECT_EQ(first_line(message([&] { aot_function(layer, specs, {.forward = {}}); })),
             "aot_function: the forward has no compiler");
   AotFunction f = aot_function(layer, specs, {.wants_grad = {"w"}});

@@ -76,6 +76,12 @@ TEST(TracedGraph, a_text_that_is_no_graph_is_an_error_with_its_line) {
             std::string::npos);
 }
 
+TEST(TracedGraph, one_that_was_moved_from_is_still_the_same) {
+  TracedGraph g = TracedGraph::parse(product);
+  const TracedGraph other = std::move(g);
+  EXPECT_EQ(g.text(), other.text());  // NOLINT(bugprone-use-after-move): a handle
+}
+
 TEST(GraphCompiler, all_compute_the_same_for_sizes_that_vary) {
   const TracedGraph g = TracedGraph::parse(product);
   for (const int64_t rows : {4, 1, 7, 4}) {
@@ -153,6 +159,19 @@ TEST(GraphCompiler, wrong_inputs_are_one_clear_error) {
   EXPECT_EQ(message([&] { f({ramp({}), ramp({4, 3}), ramp({3, 2})}); }),
             "input 0 `s`: got f32[], expected i64[]");
   EXPECT_NE(message([&] { f({size_of_rows(5), ramp({4, 3}), ramp({3, 2})}); }), "");
+}
+
+TEST(GraphCompiler, an_empty_one_within_another_is_refused) {
+  const auto said = [](const char* what) {
+    return std::string(what) + ": the compiler that it is given is empty";
+  };
+  EXPECT_EQ(message([&] { print_compile({}); }), said("print_compile"));
+  EXPECT_EQ(message([&] { draw_compile("none", false, {}); }), said("draw_compile"));
+  EXPECT_EQ(message([&] { debug_nop({}); }), said("debug_nop"));
+  const GraphCompiler lazy = [](const TracedGraph&, const HostTensors&) { return GraphCallable(); };
+  const TracedGraph g = TracedGraph::parse(product);
+  EXPECT_EQ(message([&] { debug_nop(lazy)(g, inputs(4))(inputs(4)); }),
+            "debug_nop: the compiler returned no callable for @y");
 }
 
 TEST(GraphCompiler, script_leaves_out_conversions_that_change_nothing) {

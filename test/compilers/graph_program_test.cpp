@@ -28,6 +28,12 @@ TEST(GraphProgram, writes_updates_where_their_inputs_lie) {
   EXPECT_EQ(p.report().kernels, 1);
 }
 
+TEST(GraphProgram, one_that_was_moved_from_is_still_the_same) {
+  GraphProgram p = compile_graph(relu_into());
+  const GraphProgram other = std::move(p);
+  EXPECT_EQ(p.graph().text(), other.graph().text());  // NOLINT(bugprone-use-after-move): a handle
+}
+
 TEST(GraphProgram, tells_what_its_kernels_move) {
   GraphProgram p = compile_graph(relu_into());
   EXPECT_NE(message([&] { p.kernels(); }).find("nothing ran yet"), std::string::npos);

@@ -1,4 +1,6 @@
 // Mistakes with options.
+#include <cmath>
+
 #include "test/mistake/mistake.h"
 
 namespace cleave::mistake {
@@ -96,6 +98,15 @@ MISTAKE(accumulating_nothing, "Gradients of 0 runs",
   Generator rng(1);
   Mlp model(rng);
   mlp_step(model, {.accumulate = 0});
+}
+
+MISTAKE(null_optimizer, "An optimizer that isn't there",
+        "program.cpp:4: train_step: the optimizer is null") {
+  Generator rng(1);
+  Mlp model(rng);
+  std::shared_ptr<optim::Adam> optimizer;
+  train_step(model, [&](const Tensor& x) { return sum(model(x)); }, optimizer,
+             {{"x", f32, {4, 2}}});
 }
 
 MISTAKE(pass_without_an_input, "A pass of the program that forgets the input",

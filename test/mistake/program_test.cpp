@@ -4,6 +4,12 @@
 namespace cleave::mistake {
 namespace {
 
+MISTAKE(empty_function, "A function that was never set",
+        "program.cpp:2: compile: there is no function") {
+  std::function<Tensor(const Tensor&)> policy;
+  compile(policy, {{"x", f32, {4}}});
+}
+
 MISTAKE(missing_input, "A missing input",
         "train_step: 1 inputs were given, expected 2: x: f32[4,2], y: f32[4,1]") {
   Generator rng(1);

@@ -66,6 +66,12 @@ TEST(PartialLower, leaves_out_what_the_predicate_refuses) {
   EXPECT_EQ(p.coverage().substr(0, 33), "5 of 6 calls in 2 regions (83.3 %");
 }
 
+TEST(PartialLower, one_that_was_moved_from_is_still_the_same) {
+  PartialProgram p = partial_lower(TracedGraph::parse(attention), refusing("_softmax"));
+  const PartialProgram other = std::move(p);
+  EXPECT_EQ(p.coverage(), other.coverage());  // NOLINT(bugprone-use-after-move): a handle
+}
+
 TEST(PartialLower, a_region_is_a_call_of_a_graph_with_types_and_lines) {
   const PartialProgram p = partial_lower(TracedGraph::parse(attention), refusing("_softmax"));
   const std::string text = p.graph().text();
@@ -261,6 +267,10 @@ TEST(PartialLower, what_is_asked_wrongly_is_one_clear_error) {
   options.dumper = [](const std::string&) { return std::string(); };
   EXPECT_EQ(message([&] { partial_lower(g, options); }),
             "partial_lower: the tag of @subgraph_0 is empty");
+  options = refusing("_softmax");
+  options.backend = GraphCompiler();
+  EXPECT_EQ(message([&] { partial_lower(g, options); }),
+            "partial_lower: the compiler that it is given is empty");
   options = {};
   options.node = [](const GraphCall&) -> bool { throw std::runtime_error("mine"); };
   EXPECT_THROW(partial_lower(g, options), std::runtime_error);

@@ -332,6 +332,24 @@ TEST(CustomOperator, errors) {
   op = cube();
   op.signature = "(Tenor x) -> Tensor";
   EXPECT_NE(add(op).find("Operators: add: cube: "), std::string::npos);
+  for (const char* name : {"", "a b", "a.b", "3d"}) {
+    op = cube();
+    op.name = name;
+    EXPECT_EQ(add(op), std::string("Operators: add: the name `") + name +
+                           "`: expected letters, digits and _, and no digit first");
+  }
+  op = cube();
+  op.signature = "(Tensor x, Tensor x) -> Tensor";
+  EXPECT_EQ(add(op),
+            "Operators: add: cube: signature '(Tensor x, Tensor x) -> Tensor': expected a name "
+            "that no other argument has at character 20");
+  for (const char* signature : {"(Tensor y) -> (Tensor y)", "(Tensor x) -> (Tensor y, Tensor y)",
+                                "(Tensor x) -> (Tensor result1, Tensor)"}) {
+    op = cube();
+    op.signature = signature;
+    EXPECT_NE(add(op).find("cube: two of the kernel's pointers are named `"), std::string::npos)
+        << signature;
+  }
   op = cube();
   op.name = "exp";
   EXPECT_NE(add(op).find("exp"), std::string::npos);
@@ -355,8 +373,41 @@ TEST(CustomOperator, errors) {
   op.infer = [](const OpCall&) -> std::vector<TensorType> { throw 42; };
   strange.add(op);
   EXPECT_EQ(text(strange, "cube"), "cube: infer: throws no std::exception\n  in cube(%x: f32[2])");
+  Operators empty;
+  op = cube();
+  op.infer = [](const OpCall& c) { return std::vector{c.operand(0), c.operand(0)}; };
+  op.kernel = {};
+  op.callback = [](const OpCall&) { return std::function<void(const OpMemory&)>(); };
+  empty.add(op);
+  EXPECT_NE(text(empty, "cube").find("cube: callback: it returned an empty function"),
+            std::string::npos)
+      << text(empty, "cube");
   // Without the operator it is unknown.
   EXPECT_EQ(text({}, "cube").rfind("call: there is no operator cube", 0), 0u);
+}
+
+TEST(CustomOperator, a_gradient_rule_that_asks_for_what_is_not_there) {
+  const auto refused = [](const std::function<const Tensor&(const OpGradCall&)>& asked) {
+    Operators ops;
+    Operator op = cube();
+    op.grad = [asked](const OpGradCall& c) { return Tensors{asked(c), Tensor()}; };
+    ops.add(op);
+    nn::Module model;
+    const Variable w = model.add_parameter("w", HostTensor(DType::f32, {2, 2}));
+    return message([&] {
+      train_step(model, [&](const Tensor& x) { return sum(call("cube", {x * w})[0]); },
+                 optim::SGD({}), {{"x", DType::f32, {2, 2}}}, {.compile = {.ops = ops}});
+    });
+  };
+  const auto expect = [](const std::string& text, const char* part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  expect(refused([](const OpGradCall& c) -> const Tensor& { return c.operand_value(2); }),
+         "gradient of cube: operand 2 is outside [0, 2)");
+  expect(refused([](const OpGradCall& c) -> const Tensor& { return c.result_value(-1); }),
+         "gradient of cube: result -1 is outside [0, 2)");
+  expect(refused([](const OpGradCall& c) -> const Tensor& { return c.cotangent(2); }),
+         "gradient of cube: cotangent 2 is outside [0, 2)");
 }
 
 TEST(CustomOperator, without_a_gradient_is_not_trained_through) {
