@@ -81,8 +81,8 @@ class InputShape {
   std::vector<int64_t> largest_;
 };
 
-struct InputSpec {
-  std::string name = {};  // of the placeholder
+struct CLEAVE_API InputSpec {  // exported, as Tree<InputSpec> is
+  std::string name = {};       // of the placeholder
   DType dtype = DType::f32;
   InputShape shape = {};
   // One a dim, in elements, the same for all sizes that vary; empty: row-major. A run's tensor has
