@@ -123,7 +123,7 @@ constexpr OptionRow rows[] = {
         "functions", "{{.name = \"mine\", .version = \"1\", .function = f}}",
         "passes beside cleave's own: functions from a graph's text to another's"),
     set_in_cpp<&TrainOptions::frozen>(
-        "frozen", "{{\"teacher.\", teacher}}",
+        "frozen", "{{\"teacher\", teacher}}",
         "other modules that the loss reads, whose parameters are constants"),
     row<&TrainOptions::clip_norm>(
         "clip_norm", "1",

@@ -388,7 +388,7 @@ TEST(OptionText, errors) {
             "TrainOptions: on_nonfinite=stop: expected keep, skip_step or error, such as "
             "on_nonfinite=skip_step");
   EXPECT_EQ(said([] { TrainOptions::parse("frozen=x"); }),
-            "TrainOptions: frozen has no text, it is set in C++: {.frozen = {{\"teacher.\", "
+            "TrainOptions: frozen has no text, it is set in C++: {.frozen = {{\"teacher\", "
             "teacher}}}");
   EXPECT_EQ(said([] { CompileOptions().with({{"strict", "true"}, {"strict", "false"}}); }),
             "CompileOptions: strict is given twice, the second time as strict=false");
