@@ -14,8 +14,8 @@ class Spatial {
  public:
   Spatial(int64_t all) : sizes_{all} {}
   Spatial(std::initializer_list<int64_t> each) : sizes_(each) {}
-  // The values for `dims` dims. Error (user): another number of values.
-  CLEAVE_API Sizes of(size_t dims, const char* what, Location at) const;
+  // The values for `dims` dims. Error (user), at the line if one is given: another number of them.
+  CLEAVE_API Sizes of(size_t dims, const char* what, Location at = {}) const;
 
  private:
   Sizes sizes_;

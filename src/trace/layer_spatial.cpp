@@ -55,7 +55,7 @@ Tensor Conv1d::operator()(const Tensor& x, Location at) const {
 Conv2d::Conv2d(int64_t in_channels, int64_t out_channels, const Spatial& kernel_size,
                Generator& rng, const Options& options)
     : options_(options) {
-  const Sizes kernel = kernel_size.of(2, "nn::Conv2d: kernel_size", Location::current());
+  const Sizes kernel = kernel_size.of(2, "nn::Conv2d: kernel_size");
   add_weights(*this, {"Conv2d", in_channels, out_channels, options.groups, kernel}, options.bias,
               options.dtype, rng);
 }
@@ -70,7 +70,7 @@ Tensor Conv2d::operator()(const Tensor& x, Location at) const {
 ConvTranspose2d::ConvTranspose2d(int64_t in_channels, int64_t out_channels,
                                  const Spatial& kernel_size, Generator& rng, const Options& options)
     : options_(options) {
-  const Sizes kernel = kernel_size.of(2, "nn::ConvTranspose2d: kernel_size", Location::current());
+  const Sizes kernel = kernel_size.of(2, "nn::ConvTranspose2d: kernel_size");
   add_weights(*this, {"ConvTranspose2d", in_channels, out_channels, options.groups, kernel, true},
               options.bias, options.dtype, rng);
 }

@@ -127,6 +127,7 @@ void StepTrace::declare_frozen() {
     if (name.empty())
       trace::refuse(at, "train_step: TrainOptions::frozen: the name of module {} is ``",
                     names.size());
+    trace::value_or_throw_at(at, trace::check_name(name));
     if (!names.insert(name).second)
       trace::refuse(at, "train_step: TrainOptions::frozen: two modules are named `{}`", name);
     declare_model(*recording, module, name + ".");

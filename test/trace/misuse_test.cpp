@@ -10,6 +10,7 @@
 #include "cleave/nn_spatial.h"
 #include "cleave/op.h"
 #include "cleave/optim.h"
+#include "cleave/recompute.h"
 #include "test/trace/traced.h"
 
 namespace cleave {
@@ -192,6 +193,28 @@ TEST(Misuse, names_that_a_graph_cannot_have) {
               traced({{"x", DType::f32, {2}}}, [&](const Tensor& x) { return x + odd; });
             }).find("the name `50%`" + rest),
             std::string::npos);
+}
+
+TEST(Misuse, functions_that_were_never_set) {
+  const std::function<Tensor(const Tensor&)> none;
+  const std::function<Tensor()> no_branch;
+  using Pointer = Tensor (*)(const Tensor&);
+  EXPECT_FALSE(TracedFunction(none));
+  EXPECT_FALSE(TracedFunction(Pointer(nullptr)));
+  EXPECT_EQ(refused([&](const Tensor& x) { return checkpoint(none, {x}); }),
+            "checkpoint: there is no function");
+  const std::string text =
+      refused([&](const Tensor& x) { return cond(x.sum() > 0, [&] { return x; }, no_branch); });
+  EXPECT_TRUE(text.ends_with("there is no function")) << text;
+}
+
+// A constructor has no line of its own.
+TEST(Misuse, a_kernel_of_three_sizes) {
+  Generator rng(1);
+  EXPECT_EQ(message([&] { nn::Conv2d(3, 4, {3, 3, 3}, rng); }),
+            "nn::Conv2d: kernel_size has 3 numbers, expected 1 or 2");
+  EXPECT_EQ(message([&] { nn::ConvTranspose2d(3, 4, {3, 3, 3}, rng); }),
+            "nn::ConvTranspose2d: kernel_size has 3 numbers, expected 1 or 2");
 }
 
 // What an operator's own rules do wrong is the user's error.

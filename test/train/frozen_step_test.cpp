@@ -104,6 +104,9 @@ TEST(FrozenStep, says_what_is_wrong) {
   EXPECT_NE(with({{"", a.critic}}).find("TrainOptions::frozen: the name of module 0 is ``"),
             std::string::npos)
       << with({{"", a.critic}});
+  const std::string odd = with({{"50%", a.critic}});
+  EXPECT_EQ(odd.find(__FILE__), 0U) << odd;  // its line
+  EXPECT_NE(odd.find("the name `50%` is empty, too long, or holds"), std::string::npos) << odd;
   EXPECT_NE(with({{"c", a.critic}, {"c", nn::clone(a.critic)}})
                 .find("TrainOptions::frozen: two modules are named `c`"),
             std::string::npos)
