@@ -79,7 +79,8 @@ struct Report {
   // Names what was compiled, 8 hexadecimal digits: equal for equal graphs, options and versions of
   // cleave, on any machine.
   std::string graph_id;
-  // How the program was had. hit: from the cache, no pass ran. miss: it was compiled, and is kept.
+  // How the program was had. hit: from the cache, no pass ran. miss: it was compiled, and is kept,
+  // or cache_reason says what prevented that (a full disk, a folder that can only be read).
   // bypass: there is no cache (CompileOptions::cache_dir), or it can't keep this program;
   // cache_reason says why.
   std::string cache = "bypass", cache_reason = "off";

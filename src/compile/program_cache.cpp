@@ -190,7 +190,10 @@ void ProgramCache::keep(const Graph& graph, const BuiltProgram& built, KeptCode 
   entry.distinct_kernels = report_.distinct_kernels;
   entry.frozen_report = report_.frozen;
   const std::string bytes = entry.bytes();
-  cache_->write(cache::EntryKind::program, key_->digest, std::as_bytes(std::span(bytes)));
+  const cache::WriteOutcome outcome =
+      cache_->write(cache::EntryKind::program, key_->digest, std::as_bytes(std::span(bytes)));
+  if (!outcome.stored && report_.cache == "miss")
+    report_.cache_reason = "it isn't kept: " + outcome.reason;
 }
 
 }  // namespace cleave

@@ -211,6 +211,18 @@ TEST_F(ProgramCache, observers_see_every_stage) {
   EXPECT_EQ(compiled(f, {{"x", DType::f32, {4}}}).report().cache, "hit");
 }
 
+TEST_F(ProgramCache, what_cannot_be_kept_says_why) {
+  const auto small = Cache::memory(100);
+  for (int k = 0; k < 2; ++k) {
+    const CompiledFunction g = compile([](const Tensor& x) { return sin(x) * 0.5; },
+                                       {{"x", DType::f32, {4}}}, {.cache = small});
+    EXPECT_EQ(g.report().cache, "miss");
+    EXPECT_TRUE(g.report().cache_reason.starts_with("it isn't kept: ") &&
+                g.report().cache_reason.ends_with(" bytes are more than the cache's 100"))
+        << g.report().cache_reason;
+  }
+}
+
 TEST_F(ProgramCache, passes_of_the_host_program) {
   const auto run = [&](const std::string& version) {
     const FunctionPass same{.name = "same",
