@@ -2,6 +2,9 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/auxv.h>
+
+#include <algorithm>
 
 #include "version.h"
 
@@ -10,7 +13,7 @@ namespace cleave::runtime {
 namespace {
 
 // A program's own name may be a word that was found in PATH, which names something else here, or
-// nothing; so the system is asked.
+// nothing; so the system is asked, and without /proc the path that it was started by.
 std::filesystem::path own_file() {
   Dl_info info{};
   link_map* map = nullptr;
@@ -20,9 +23,13 @@ std::filesystem::path own_file() {
       map == nullptr || map->l_name == nullptr)
     return {};
   const bool is_program = map->l_name[0] == 0;
-  const std::filesystem::path file =
+  std::filesystem::path file =
       is_program ? std::filesystem::read_symlink("/proc/self/exe", error) : map->l_name;
-  if (error) return {};
+  if (error) {
+    const auto* started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+    if (started == nullptr) return {};
+    file = started;
+  }
   const std::filesystem::path real = std::filesystem::canonical(file, error);
   return error ? std::filesystem::path() : real;
 }
@@ -33,7 +40,11 @@ std::vector<std::filesystem::path> library_folders() {
   const std::filesystem::path file = own_file();
   if (file.empty()) return {};
   const std::filesystem::path folder = file.parent_path();
-  return {folder, folder.parent_path() / "lib", folder.parent_path() / CLEAVE_LIBDIR};
+  std::vector<std::filesystem::path> out;
+  for (const auto& place :
+       {folder, folder.parent_path() / "lib", folder.parent_path() / CLEAVE_LIBDIR})
+    if (std::ranges::find(out, place) == out.end()) out.push_back(place);
+  return out;
 }
 
 }  // namespace cleave::runtime

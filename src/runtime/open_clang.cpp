@@ -16,7 +16,7 @@ Result<const ClangPlugin*> open_plugin() {
     return unsupported(
         "compiler: clang: there is no {} in {}; build cleave with clang/LLVM 19 (CLEAVE_CLANG=ON) "
         "and keep the file beside the library, or ask for the compiler cc",
-        clang_plugin_file, folders);
+        clang_plugin_file, folders.empty() ? "the folder of libcleave.so" : folders);
   }
   void* handle = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return unsupported("compiler: clang: {}", dlerror());

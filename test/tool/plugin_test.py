@@ -5,7 +5,7 @@
 """
 import json, os, shutil, subprocess, unittest
 
-from command_case import CLEAVE, MLP, Case, cleave, contents
+from command_case import CLEAVE, EMULATED, MLP, Case, cleave, contents
 
 PLUGIN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(CLEAVE))), "lib", "libcleave_clang.so")
 
@@ -52,6 +52,14 @@ class Plugin(Case):
         for name in ("cleave", "libcleave_clang.so"):
             with open(os.path.join(folder, name), "w") as f: f.write("not an object")
         r = run(folder)
+        self.assertEqual(r.returncode, 0, r.stderr)
+
+    def test_where_nothing_is_mounted_at_proc(self):
+        hidden = ["unshare", "-rm", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+        if EMULATED or not shutil.which("unshare") or subprocess.run([*hidden, "true"], capture_output=True).returncode:
+            self.skipTest("no namespaces of one's own here")
+        line = [self.alone(PLUGIN), "run", self.file("g.clv", MLP), "--random", "--compiler", "clang"]
+        r = subprocess.run([*hidden, *line], capture_output=True, text=True, timeout=120)
         self.assertEqual(r.returncode, 0, r.stderr)
 
     def test_missing(self):
