@@ -68,7 +68,8 @@ class EarlyStopping {
 // Scalars by step, in a file.
 class CLEAVE_API ScalarLog {
  public:
-  // A text file of lines "step,name,value"; lines are added to one that is there.
+  // A text file of lines "step,name,value"; lines are added to one that is there. A name with a
+  // comma, a quote or an end of line stands in quotes.
   static ScalarLog csv(const std::string& path);
   // A new event file in the folder, which is made if needed: for `tensorboard --logdir FOLDER`.
   static ScalarLog tensorboard(const std::string& folder);

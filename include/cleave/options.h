@@ -217,7 +217,9 @@ struct TrainOptions {
   double clip_norm = 0;
   // If true, StepResult::grad_norm is computed without clipping, too.
   bool report_grad_norm = false;
-  // Those of this many runs are averaged before the optimizer updates the parameters once.
+  // Those of this many runs are averaged before the optimizer updates the parameters once. The runs
+  // that add gradients up and the one that updates are two programs: a memory_budget holds for
+  // each, and a percentage is of its own peak, where Report tells that of the one that updates.
   int64_t accumulate = 1;
   // If not `keep`, a run is checked by its loss and the global norm of its gradients, so the norm
   // is computed, and gradients whose norm is beyond the range of f32 count as not finite. No

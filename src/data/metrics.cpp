@@ -73,10 +73,22 @@ ScalarLog::ScalarLog(ScalarLog&&) noexcept = default;
 ScalarLog& ScalarLog::operator=(ScalarLog&&) noexcept = default;
 ScalarLog::~ScalarLog() = default;
 
+namespace {
+
+// A field of a line: in quotes where it has what ends a field or a line (RFC 4180).
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + '"';
+}
+
+}  // namespace
+
 ScalarLog ScalarLog::csv(const std::string& path) {
   auto state =
       std::make_unique<State>(path, "ae", [](int64_t step, const std::string& name, double value) {
-        return fmt::format("{},{},{}\n", step, name, value);
+        return fmt::format("{},{},{}\n", step, csv_field(name), value);
       });
   if (std::fseek(state->file, 0, SEEK_END) == 0 && std::ftell(state->file) == 0)
     state->write("step,name,value\n");

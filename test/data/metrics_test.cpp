@@ -80,6 +80,9 @@ TEST(Metrics, scalars_as_text) {
   ScalarLog::csv(path.string()).add(1, "loss", 0.5);
   ScalarLog::csv(path.string()).add(2, "loss", 0.1);
   EXPECT_EQ(contents(path), "step,name,value\n1,loss,0.5\n2,loss,0.1\n");
+  ScalarLog::csv(path.string()).add(3, "the \"best\", so far", 0.25);
+  EXPECT_TRUE(contents(path).ends_with("0.1\n3,\"the \"\"best\"\", so far\",0.25\n"))
+      << contents(path);
   std::filesystem::remove(path);
   EXPECT_NE(message([] {
               ScalarLog::csv("/no/such/folder/x.csv");
