@@ -42,7 +42,8 @@ constexpr std::array<Function, 11> functions = {{
      "instance, name, tensor, error",
      "The memory of an input, for runs without `in`, or of state, for all runs: it is the "
      "caller's\n"
-     " * until something else is bound. Strides are those that the program has."},
+     " * until something else is bound. Strides are those that the program has. State that runs\n"
+     " * write lies apart from other state: the next run checks that."},
     {"run", "int",
      "cleave_instance *instance, const cleave_tensor *in, size_t in_count,\n    "
      "const cleave_tensor *out, size_t out_count, cleave_error *error",

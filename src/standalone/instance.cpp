@@ -216,6 +216,7 @@ Status Instance::bind(const char* name, const cleave_tensor* tensor) {
   CLEAVE_CHECK(
       check_tensor(entry.type, tensor, Strides::given, {told("bind") + ": state", {}, entry.name}));
   held_[k] = {static_cast<std::byte*>(tensor->data), nullptr};
+  is_state_moved_ = true;
   return {};
 }
 

@@ -83,6 +83,7 @@ class Instance {
   Status check_outputs(const LinkedEntry& program, const cleave_tensor* out, size_t count) const;
   Status check_values() const;
   Status check_apart() const;
+  Status check_state_apart() const;
   int64_t input_bytes(size_t k) const;
   void bind_all(const LinkedEntry& program) const;
   static void copy_results(const LinkedEntry& program, const cleave_tensor* out, size_t count);
@@ -110,6 +111,7 @@ class Instance {
   std::shared_ptr<ArenaMemory> arena_;
   std::optional<WeightFile> weights_;  // what the state may lie in
   HeldList held_;                      // by entry; constants: what runs read now
+  bool is_state_moved_ = false;        // bound since the last run
   std::vector<Bound> inputs_;
   std::vector<size_t> types_;             // of inputs_, for a run
   size_t last_ = 0;                       // the size of the last run

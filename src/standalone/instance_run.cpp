@@ -112,6 +112,24 @@ Status Instance::check_apart() const {
   return {};
 }
 
+// The same of state that the caller has bound: looked at once, by the next run.
+Status Instance::check_state_apart() const {
+  for (size_t k = 0; k < held_.size(); ++k) {
+    const StateEntry& state = file_.state[k];
+    const std::byte* const data = held_[k].data;
+    if (overlap(data, state.bytes, arena_->data(), arena_->size_bytes()))
+      return user_error("{}: state `{}` lies in memory of the program: results of its last run",
+                        told("run"), state.name);
+    for (size_t j = 0; j < k; ++j)
+      if ((state.is_updated || file_.state[j].is_updated) &&
+          overlap(data, state.bytes, held_[j].data, file_.state[j].bytes))
+        return user_error(
+            "{}: state `{}` lies in the memory of state `{}`, one of which is written", told("run"),
+            state.name, file_.state[j].name);
+  }
+  return {};
+}
+
 Status Instance::check_outputs(const LinkedEntry& program, const cleave_tensor* out,
                                size_t count) const {
   if (out == nullptr && count > 0)
@@ -174,6 +192,8 @@ Status Instance::run(const cleave_tensor* in, size_t in_count, const cleave_tens
   CLEAVE_CHECK(check_outputs(*program, out, out_count));
   CLEAVE_CHECK(check_values());
   CLEAVE_CHECK(check_apart());
+  if (is_state_moved_) CLEAVE_CHECK(check_state_apart());
+  is_state_moved_ = false;
   bind_all(*program);
   results_ = nullptr;
   if (const auto failed = program->runner->run()) return failure_of(*program, *failed);

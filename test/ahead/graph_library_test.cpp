@@ -219,6 +219,43 @@ TEST(GraphLibrary, what_is_bound_is_used_until_something_else_is) {
   EXPECT_EQ(run_bound(fresh.get(), nullptr, 0, nullptr, 0, &library.error), CLEAVE_DONE);
 }
 
+TEST(GraphLibrary, state_that_is_bound_lies_apart) {
+  const Built b(R"(graph @g(%x: input f32[4], %p: buffer f32[4], %q: buffer f32[4]) {
+  %a = add(%p, %x)
+  %m = mul(%q, %x)
+  return %m, %a -> %p
+})");
+  const Folder folder;
+  Library library(value_or_throw(ahead::build_library(b.source, folder / "g.so", {})).path, "g");
+  Opened run(library);
+  auto* const bind =
+      library.get<int(cleave_instance*, const char*, const cleave_tensor*, cleave_error*)>("bind");
+  float memory[12] = {};
+  const int64_t shape[] = {4};
+  const auto at = [&](void* data) { return cleave_tensor{data, CLEAVE_F32, 1, shape, nullptr}; };
+  const auto bound = [&](const char* name, void* data) {
+    const cleave_tensor t = at(data);
+    EXPECT_EQ(bind(run.get(), name, &t, &library.error), CLEAVE_DONE) << run.message();
+  };
+  HostTensors out = b.outputs();
+  bound("p", memory);
+  bound("q", memory + 2);
+  EXPECT_EQ(run.run(b.inputs, out), CLEAVE_USER_ERROR);
+  EXPECT_EQ(run.message(),
+            "g_run: state `q` lies in the memory of state `p`, one of which is written");
+  EXPECT_EQ(run.run(b.inputs, out), CLEAVE_USER_ERROR);  // it still does
+  bound("q", memory + 4);
+  EXPECT_EQ(run.run(b.inputs, out), CLEAVE_DONE) << run.message();
+  cleave_tensor result{};
+  auto* const result_of =
+      library.get<int(cleave_instance*, size_t, cleave_tensor*, cleave_error*)>("result");
+  ASSERT_EQ(result_of(run.get(), 0, &result, &library.error), CLEAVE_DONE) << run.message();
+  bound("q", result.data);
+  EXPECT_EQ(run.run(b.inputs, out), CLEAVE_USER_ERROR);
+  EXPECT_EQ(run.message(),
+            "g_run: state `q` lies in memory of the program: results of its last run");
+}
+
 // A graph with a symint %n, at some sizes; all other placeholders are inputs.
 Result<BuiltLibrary> build_at(const std::string& text, const std::vector<int64_t>& sizes,
                               const std::string& path) {
