@@ -219,7 +219,7 @@ struct TrainOptions {
   bool report_grad_norm = false;
   // Those of this many runs are averaged before the optimizer updates the parameters once. The runs
   // that add gradients up and the one that updates are two programs: a memory_budget holds for
-  // each, and a percentage is of its own peak, where Report tells that of the one that updates.
+  // each; Report, memory_trades and percentages are of the one that updates.
   int64_t accumulate = 1;
   // If not `keep`, a run is checked by its loss and the global norm of its gradients, so the norm
   // is computed, and gradients whose norm is beyond the range of f32 count as not finite. No

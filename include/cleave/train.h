@@ -9,11 +9,11 @@
 //       model, [&](const Tensor& x) { return model(x); }, {{"x", DType::f32, {1, 2}}});
 //   HostTensor y = predict.run({x})[0];
 //
-// A function is called once (twice by train_step with TrainOptions::accumulate; again for each size
-// of inputs whose sizes vary, dyn()), with Tensors that record. Both programs read the model's
-// Variables where they are stored; the training step writes them in place. A run allocates nothing
-// (run() of a function allocates its results), has the same bits on any number of threads, and, if
-// it fails, leaves every Variable unchanged.
+// A function is called once (twice by train_step with TrainOptions::accumulate, three times if its
+// memory_budget is a percentage; again for each size of inputs whose sizes vary, dyn()), with
+// Tensors that record. Both programs read the model's Variables where they are stored; the training
+// step writes them in place. A run allocates nothing (run() of a function allocates its results),
+// has the same bits on any number of threads, and, if it fails, leaves every Variable unchanged.
 //
 // Errors: those of the trace, at the lines of the model (user); an input that is missing, or of
 // another dtype, shape or strides, or whose address doesn't suit its elements (user); an index out
@@ -26,6 +26,7 @@
 // them. In the child of fork(), programs of the parent run on the calling thread, with the same
 // bits; one that was running on another thread of the parent stays marked as running, but
 // instance() of it can run. Don't fork() while another thread compiles, if the child is to compile.
+// Destructors of static objects may run programs, but not compile: cleave's own are gone then.
 #pragma once
 #include <initializer_list>
 #include <span>

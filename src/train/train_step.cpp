@@ -101,6 +101,31 @@ void take(TrainStep::State& state, StepTrace& trace) {
   state.averages = std::move(trace.averages);
 }
 
+// What `ask` says of the programs that a memory budget may choose for this part of a step.
+template <class Ask>
+auto of_family(StepTrace& trace, const Ask& ask) -> decltype(ask(std::declval<BudgetFamily&>())) {
+  trace.record();
+  StageOptions options{trace.options.compile};
+  options.partition.reset();  // these are cleave's own choices
+  options.forward_results = trace.results.size();
+  const OpRegistry& ops = options.ops.registry();
+  Graph graph = trace.close();
+  if (!options.device.is_cpu()) { CLEAVE_TRY(graph, moved_to(graph, options.device, ops)); }
+  CLEAVE_CHECK(run_stages(Stage::verify, Stage::tags, graph, ops, options));
+  const auto planner = std::make_shared<StagePlanner>(ops, options);
+  CLEAVE_TRY(BudgetFamily family, BudgetFamily::make(graph, planner, options.forward_results));
+  return ask(family);
+}
+
+// A percentage is of the peak that the step has without a budget, which is that of its last part.
+Result<MemoryBudget> budget_in_bytes(StepTrace& last) {
+  const MemoryBudget& budget = last.options.compile.memory_budget;
+  CLEAVE_TRY(const int64_t peak, of_family(last, [](const BudgetFamily& family) {
+               return family.peak_without_budget();
+             }));
+  return MemoryBudget(std::max(budget.bytes(peak), int64_t{1}));
+}
+
 // Without a null one.
 const std::shared_ptr<const optim::Optimizer>& optimizer_of(const OptimizerRef& given,
                                                             Location at) {
@@ -149,6 +174,10 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss, const 
                                       const CompileOptions& compile) {
       TrainOptions own = options;
       own.compile = compile;
+      if (part == StepPart::gathering && compile.memory_budget.is_percent()) {
+        StepTrace last{s->model, loss, *optimizer, specs, own, at, StepPart::stepping, Store()};
+        own.compile.memory_budget = trace::value_or_throw_at(at, budget_in_bytes(last));
+      }
       if (std::string& dump = own.compile.dump_dir; !dump.empty() && part == StepPart::stepping)
         dump += "/step";
       StepTrace step{s->model, loss, *optimizer, specs, own, at, part, s->store};
@@ -166,38 +195,21 @@ TrainStep train_step(const nn::Module& model, const TracedFunction& loss, const 
   return TrainStep(std::move(state));
 }
 
-namespace {
-
-Result<std::vector<MemoryTrade>> trades_of(Graph graph, const StageOptions& options) {
-  const OpRegistry& ops = options.ops.registry();
-  CLEAVE_CHECK(run_stages(Stage::verify, Stage::tags, graph, ops, options));
-  const auto planner = std::make_shared<StagePlanner>(ops, options);
-  CLEAVE_TRY(BudgetFamily family, BudgetFamily::make(graph, planner, options.forward_results));
-  CLEAVE_TRY(const std::vector<BudgetFamily::Trade> trades, family.trades(options.offload));
-  std::vector<MemoryTrade> out;
-  for (const auto& [peak, ns, offloaded] : trades) out.push_back({peak, ns, offloaded});
-  return out;
-}
-
-}  // namespace
-
 std::vector<MemoryTrade> memory_trades(const nn::Module& model, const TracedFunction& loss,
                                        const OptimizerRef& optimizer,
                                        const std::vector<InputSpec>& inputs,
                                        const TrainOptions& options, Location at) {
   const InputSizes sizes = trace::value_or_throw_at(at, InputSizes::make("train_step", inputs));
   const std::vector<InputSpec> largest = sizes.at(sizes.largest());
-  StepTrace trace{model,           loss,   *optimizer_of(optimizer, at), largest, options, at,
-                  StepPart::whole, Store()};
-  trace.record();
+  const StepPart last = options.accumulate > 1 ? StepPart::stepping : StepPart::whole;
+  StepTrace trace{model, loss, *optimizer_of(optimizer, at), largest, options, at, last, Store()};
+  const auto trades = trace::value_or_throw_at(at, of_family(trace, [&](BudgetFamily& family) {
+                                                 return family.trades(options.compile.offload);
+                                               }));
   Notices(options.compile.log).warn(trace.recording->warnings());
-  StageOptions stages{options.compile};
-  stages.partition.reset();  // these are cleave's own choices
-  stages.forward_results = trace.results.size();
-  Graph graph = trace.close();
-  if (!stages.device.is_cpu())
-    graph = trace::value_or_throw_at(at, moved_to(graph, stages.device, stages.ops.registry()));
-  return trace::value_or_throw_at(at, trades_of(std::move(graph), stages));
+  std::vector<MemoryTrade> out;
+  for (const auto& [peak, ns, offloaded] : trades) out.push_back({peak, ns, offloaded});
+  return out;
 }
 
 namespace {

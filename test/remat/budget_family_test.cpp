@@ -372,6 +372,42 @@ TEST(Budget, trades_are_those_of_the_program_that_runs) {
   EXPECT_GE(seen.size(), 2u);
 }
 
+// A step of several runs has two programs: trades and percentages are of that which updates.
+TEST(Budget, of_a_step_that_accumulates) {
+  const std::vector<InputSpec> specs = {{"x", DType::f32, {128, 64}}};
+  const auto step_within = [&](const MemoryBudget& budget) {
+    Generator rng(1);
+    const nn::Sequential model(nn::Linear(64, 64, rng), nn::Tanh(), nn::Linear(64, 64, rng),
+                               nn::Tanh(), nn::Linear(64, 64, rng));
+    const auto loss = [model](const Tensor& x) { return square(model(x)).mean(); };
+    TrainOptions options{.accumulate = 2};
+    options.compile.memory_budget = budget;
+    std::vector<MemoryTrade> trades;
+    if (!budget.given()) trades = memory_trades(model, loss, optim::AdamW({}), specs, options);
+    return std::pair(train_step(model, loss, optim::AdamW({}), specs, options), trades);
+  };
+  const auto [plain, trades] = step_within({});
+  const auto whole = static_cast<double>(plain.report().planned_peak_bytes);
+  ASSERT_GT(trades.size(), 1u);
+  int percentages = 0;
+  for (const MemoryTrade& t : trades) {
+    TrainStep step = step_within(t.peak_bytes).first;
+    EXPECT_EQ(step.report().planned_peak_bytes, t.peak_bytes);
+    step.watch_memory();
+    const HostTensor x(DType::f32, {128, 64});
+    for (int run = 0; run < 2; ++run) {
+      step.run({x});
+      EXPECT_LE(step.measured_peak_bytes(), t.peak_bytes) << run;
+    }
+    const double percent = 100 * static_cast<double>(t.peak_bytes + 1) / whole;
+    if (percent > 100) continue;
+    ++percentages;
+    EXPECT_EQ(step_within(MemoryBudget::percent(percent)).first.report().planned_peak_bytes,
+              t.peak_bytes);
+  }
+  EXPECT_GT(percentages, 0);
+}
+
 TEST(Budget, one_that_cannot_be_met_names_the_least) {
   Generator rng(0);
   Dropped model(rng);
