@@ -131,8 +131,10 @@ class CLEAVE_API TrainStep {
   Store store() const;
 
   // Swaps the averages of TrainOptions::ema_decay in for the parameters, for evaluation and
-  // save_weights; false swaps the parameters back. A training step that updates these parameters,
-  // and a checkpoint, are errors (user) in between. Error (user): no averages are kept.
+  // save_weights; false swaps the parameters back. A training step that updates these parameters, a
+  // checkpoint, and what loads or copies weights into them are errors (user) in between. If the
+  // last handle of this step goes then, the averages stay as the parameters. Errors (user): no
+  // averages are kept; those of another step are in the place of one of its parameters.
   void use_ema(bool on);
 
   // Of inputs whose sizes vary, this and what follows speak of the last program that was run;

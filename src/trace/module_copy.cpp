@@ -114,6 +114,10 @@ void Module::copy_from(const Module& other, double tau) {
     throw_failure(user_error("Module: copy_from: tau is {}, expected 0 <= tau <= 1", tau));
   for (auto list : {&Module::named_parameters, &Module::named_buffers})
     require_alike((this->*list)(), (other.*list)());
+  for (const auto& [name, v] : named_parameters())
+    if (Access::state(v)->holds_average)
+      throw_failure(user_error(
+          "Module: copy_from: an average stands in the place of {}; use_ema(false) first", name));
   const auto copy = [](const Named& to, const Named& from, double part) {
     for (const auto& [name, v] : to) {
       const auto same = std::ranges::find(from, name, &Named::value_type::first);

@@ -14,15 +14,6 @@ constexpr const char* version = "1";
 constexpr std::string_view scale_names[] = {"optimizer.loss_scale", "optimizer.growth_tracker",
                                             "optimizer.skipped_steps"};
 
-// Averages would be saved, or overwritten, as weights.
-Status check_no_averages(const std::string& path, const std::vector<LoadTarget>& targets) {
-  for (const LoadTarget& t : targets)
-    if (trace::Access::state(t.variable)->holds_average)
-      return user_error("{}: an average stands in the place of {}; use_ema(false) first", path,
-                        t.names[0]);
-  return {};
-}
-
 // Files written before the store kept learning rates have none, and those of steps that don't scale
 // the loss have no scale.
 void drop_missing_rates(std::vector<LoadTarget>& targets, const SafetensorsFile& file) {

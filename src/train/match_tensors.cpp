@@ -67,6 +67,14 @@ std::vector<LoadTarget> load_targets(const std::vector<PrefixedStore>& stores) {
   return out;
 }
 
+Status check_no_averages(const std::string& path, const std::vector<LoadTarget>& targets) {
+  for (const LoadTarget& t : targets)
+    if (trace::Access::state(t.variable)->holds_average)
+      return user_error("{}: an average stands in the place of {}; use_ema(false) first", path,
+                        t.names[0]);
+  return {};
+}
+
 Result<MatchedTensors> match_tensors(const std::string& path, std::span<const TensorEntry> given,
                                      const std::vector<LoadTarget>& targets,
                                      const LoadOptions& options, const SkipsName& skips) {

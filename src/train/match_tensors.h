@@ -13,6 +13,9 @@ struct LoadTarget {
   std::vector<std::string> names;
 };
 std::vector<LoadTarget> load_targets(const std::vector<PrefixedStore>& stores);
+// Error (user): TrainStep::use_ema has put an average in the place of one of them, which would be
+// saved as a weight, or take what is loaded with it when it leaves.
+Status check_no_averages(const std::string& path, const std::vector<LoadTarget>& targets);
 
 struct TensorMatch {
   Variable variable;

@@ -51,6 +51,13 @@ struct TrainStep::State {
     bool requires_grad = true, is_trained = false;
   };
   std::vector<Parameter> parameters;
+
+  // Averages that are in the parameters' place then are the parameters.
+  ~State() {
+    if (before_averages.empty()) return;
+    for (const auto& [parameter, average] : averages)
+      trace::Access::state(parameter)->holds_average = false;
+  }
 };
 
 namespace {
@@ -416,18 +423,19 @@ void TrainStep::use_ema(bool on) {
     throw_failure(
         user_error("train_step: use_ema: no averages are kept (TrainOptions::ema_decay)"));
   if (on == !s.before_averages.empty()) return;
+  if (on) {
+    std::vector<HostTensor> before;
+    for (const auto& [parameter, average] : s.averages) {
+      if (Access::state(parameter)->holds_average)
+        throw_failure(user_error("train_step: use_ema: another step has put its averages there"));
+      before.push_back(Access::memory(parameter));
+    }
+    s.before_averages = std::move(before);
+  }
   for (size_t i = 0; i < s.averages.size(); ++i) {
     auto& [parameter, average] = s.averages[i];
-    trace::VariableState& variable = *Access::state(parameter);
-    if (on && variable.holds_average)
-      throw_failure(user_error("train_step: use_ema: another step has put its averages there"));
-    variable.holds_average = on;
-    if (on) {
-      s.before_averages.push_back(Access::memory(parameter));
-      parameter.set(Access::memory(average).to(parameter.dtype()));
-    } else {
-      parameter.set(s.before_averages[i]);
-    }
+    Access::state(parameter)->holds_average = on;
+    parameter.set(on ? Access::memory(average).to(parameter.dtype()) : s.before_averages[i]);
   }
   if (!on) s.before_averages.clear();
 }

@@ -17,8 +17,9 @@ bool is_optimizer_state(const std::string& name) {
 Result<LoadReport> load(const std::string& path, const nn::Module& model,
                         const LoadOptions& options) {
   CLEAVE_TRY(SafetensorsFile file, SafetensorsFile::open(path));
-  Result<MatchedTensors> matched =
-      match_tensors(path, file.entries(), load_targets({{"", model.store()}}), options);
+  const std::vector<LoadTarget> targets = load_targets({{"", model.store()}});
+  CLEAVE_CHECK(check_no_averages(path, targets));
+  Result<MatchedTensors> matched = match_tensors(path, file.entries(), targets, options);
   if (!matched.ok()) {
     const bool is_checkpoint = file.metadata().contains("cleave_checkpoint");
     const bool has_state =

@@ -172,12 +172,54 @@ TEST(MisuseStep, averages_are_never_taken_for_weights) {
   EXPECT_EQ(message([&] { save_checkpoint(path, f.step.store()); }),
             path + ": " + text + "weight; use_ema(false) first");
   EXPECT_EQ(message([&] { load_checkpoint(path, f.step.store()); }).find(path), 0u);
+  save_weights(path, f.model);  // which is what they are for
+  EXPECT_EQ(message([&] { load_weights(path, f.model); }),
+            path + ": " + text + "weight; use_ema(false) first");
+  EXPECT_EQ(message([&] { f.model.copy_from(nn::clone(f.model)); }),
+            "Module: copy_from: " + text + "weight; use_ema(false) first");
   for (const auto& run : {std::function<void()>([&] { f.step.run({f.x, f.y}); }),
                           std::function<void()>([&] { other.run({f.x}); })})
     EXPECT_EQ(message(run), "train_step: " + text + "%weight; use_ema(false) first");
   f.step.use_ema(false);
   other.run({f.x});
   save_checkpoint(path, f.step.store());
+}
+
+TEST(MisuseStep, averages_of_two_steps) {
+  Generator rng(1);
+  const nn::Linear body(2, 2, rng), head(2, 1, rng);
+  const nn::Sequential both(body, head);
+  const std::vector<InputSpec> x = {{"x", DType::f32, {4, 2}}};
+  const HostTensor rows = rng.normal({4, 2});
+  const auto values = [&] {
+    HostTensors out;
+    for (const auto& [name, v] : both.named_parameters()) out.push_back(v.value());
+    return out;
+  };
+  const auto same = [](const HostTensors& a, const HostTensors& b) {
+    return std::ranges::equal(
+        a, b, [](const HostTensor& p, const HostTensor& q) { return p.same_bits(q); });
+  };
+  TrainStep of_head = train_step(head, [&](const Tensor& t) { return sum(head(t)); },
+                                 optim::SGD({.lr = 0.1}), x, {.ema_decay = 0.5});
+  HostTensors averages;
+  {
+    TrainStep of_both = train_step(both, [&](const Tensor& t) { return sum(both(t)); },
+                                   optim::SGD({.lr = 0.1}), x, {.ema_decay = 0.5});
+    for (int k = 0; k < 2; ++k) of_head.run({rows}), of_both.run({rows});
+    of_head.use_ema(true);
+    const HostTensors before = values();
+    EXPECT_EQ(message([&] { of_both.use_ema(true); }),
+              "train_step: use_ema: another step has put its averages there");
+    of_both.use_ema(false);  // nothing has changed, so nothing changes
+    EXPECT_TRUE(same(values(), before));
+    of_head.use_ema(false);
+    of_both.use_ema(true);
+    averages = values();
+    EXPECT_FALSE(same(averages, before));
+  }
+  EXPECT_TRUE(same(values(), averages));
+  of_head.run({rows});  // no step is left that could put its parameters back
 }
 
 // A value that is read in a trace is a constant of the program: each Variable is named once, though
