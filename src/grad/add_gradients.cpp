@@ -26,10 +26,14 @@ namespace {
 Result<Values> differentiate_subgraph(Graph& g, const OpRegistry& ops, const Values& outputs,
                                       const Values& cotangents, const Values& wrt, GraphMemo& memo);
 
+// Of y = f(a, b) with b = g(a): `total` follows b to a, `partial` holds b fixed.
+enum class Derivative { total, partial };
+
 class Sweep {
  public:
-  Sweep(Graph& g, const OpRegistry& ops, const GradRequest& request, GraphMemo& memo)
-      : g_(g), b_(g, ops), request_(request), memo_(memo), order_(g.order()),
+  Sweep(Graph& g, const OpRegistry& ops, const GradRequest& request, Derivative kind,
+        GraphMemo& memo)
+      : g_(g), b_(g, ops), request_(request), kind_(kind), memo_(memo), order_(g.order()),
         first_new_(g.value_capacity()), active_(first_new_), wrt_(first_new_), sum_(first_new_) {}
 
   Result<Values> run() {
@@ -90,6 +94,11 @@ class Sweep {
     }
   }
 
+  // Whether the gradient of v goes on to what v is computed from.
+  bool passes_on(ValueId v) const {
+    return is_active(v) && !(kind_ == Derivative::partial && wrt_[v.v]);
+  }
+
   // Adds one part to the gradient of v.
   Status add_part(ValueId v, ValueId part) {
     if (!is_active(v)) return {};
@@ -114,9 +123,9 @@ class Sweep {
     bool any = false;
     for (uint32_t k = 0; k < node.output_count; ++k) {
       const ValueId out = node.out(k);
-      if (is_active(out)) finish(out);
+      if (passes_on(out)) finish(out);
       outs.push_back(out);
-      douts.push_back(is_active(out) ? sum_[out.v] : ValueId::none());
+      douts.push_back(passes_on(out) ? sum_[out.v] : ValueId::none());
       any = any || douts.back().valid();
     }
     std::vector<bool> needs;
@@ -170,6 +179,7 @@ class Sweep {
   Graph& g_;
   Builder b_;
   const GradRequest& request_;
+  const Derivative kind_;
   GraphMemo& memo_;
   const std::vector<NodeId> order_;  // the nodes of the forward
   const size_t first_new_;           // values from this id on are made by the sweep
@@ -180,7 +190,7 @@ class Sweep {
 Result<Values> differentiate_subgraph(Graph& g, const OpRegistry& ops, const Values& outputs,
                                       const Values& cotangents, const Values& wrt,
                                       GraphMemo& memo) {
-  return Sweep(g, ops, {outputs, cotangents, wrt}, memo).run();
+  return Sweep(g, ops, {outputs, cotangents, wrt}, Derivative::partial, memo).run();
 }
 
 // Derivatives refer to the subgraphs that g refers to. Dead code that is removed from a
@@ -195,7 +205,7 @@ Status drop_dead_in_subgraphs(Graph& g) {
 Result<Values> add_gradients(Graph& g, const OpRegistry& ops, const GradRequest& request) {
   CLEAVE_CHECK(drop_dead_in_subgraphs(g));
   GraphMemo memo(g);
-  return Sweep(g, ops, request, memo).run();
+  return Sweep(g, ops, request, Derivative::total, memo).run();
 }
 
 }  // namespace cleave

@@ -93,7 +93,8 @@ class RunView : public OpView {
 
 class GraphMemo;
 
-// Appends to g the gradients of `outputs` with respect to `wrt`, one each (none: no path to it).
+// Appends to g the partial derivatives of `outputs` by `wrt`, one each (none: no path to it): where
+// one of `wrt` is computed from another, the first one's derivative doesn't go on to the other.
 using Differentiate = Result<Values> (*)(Graph& g, const OpRegistry& ops, const Values& outputs,
                                          const Values& cotangents, const Values& wrt,
                                          GraphMemo& memo);

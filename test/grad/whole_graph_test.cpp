@@ -100,6 +100,22 @@ TEST(WholeGraph, cross_entropy_of_embedded_tokens) {
 }
 
 // Like ATen, which divides the cotangent among the minimal elements and gives 0 to the others.
+// Operators whose gradient is that of their parts: one operand is computed from the other, and
+// its gradient reaches the other once.
+TEST(WholeGraph, parts_of_operands_that_depend_on_each_other) {
+  expect_gradients(
+      "graph @main(%x: input f64[4,3] grad) {\n"
+      "  %y = exp(%x)\n"
+      "  %a = _cdist_forward(%x, %y; p=2.0)\n"
+      "  %b = _cdist_forward(%y, %x; p=3.0)\n"
+      "  return %a, %b\n}\n");
+  expect_gradients(
+      "graph @main(%x: input f64[1,2,3,2] grad) {\n"
+      "  %g = tanh(%x)\n"
+      "  %y = grid_sampler_2d(%x, %g; interpolation_mode=0, padding_mode=0, align_corners=false)\n"
+      "  return %y\n}\n");
+}
+
 TEST(WholeGraph, nan_of_a_minimum_stays_with_the_least) {
   const Graph joint = value_or_throw(make_joint(
       parsed("graph @main(%x: input f64[3] grad) {\n  %m = min(%x)\n  return %m\n}\n"), core()));
