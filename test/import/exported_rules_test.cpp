@@ -181,6 +181,31 @@ TEST(ExportedRules, EinsumRepeatsDimsOfSizeOne) {
   expect_near(answer(batch, "y", {{"a", {1, 10}}, {"b", {1, 2, 3, 4}}}).value, {21, 43});
 }
 
+// A label that one operand has several times is its diagonal.
+TEST(ExportedRules, EinsumOfRepeatedLabels) {
+  const auto of_x = [](const char* equation, std::vector<int64_t> shape) {
+    Reading r;
+    r.param("x", {2, 2, 2});
+    r.node("y", std::move(shape), "einsum.default",
+           {{"equation", of_kind(Kind::text, equation)}, {"tensors", list({tensor("x")})}});
+    return answer(r, "y", {{"x", {1, 2, 3, 4, 5, 6, 7, 8}}});
+  };
+  expect_near(of_x("bii->bi", {2, 2}).value, {1, 4, 5, 8});
+  expect_near(of_x("...ii->i...", {2, 2}).value, {1, 5, 4, 8});
+  expect_near(of_x("bii", {2}).value, {5, 13});
+  expect_near(of_x("bib->ib", {2, 2}).value, {1, 6, 3, 8});
+  expect_near(of_x("iii->", {}).value, {9});
+  expect_near(of_x("iii->i", {2}).gradient, {1, 0, 0, 0, 0, 0, 0, 1});
+  Reading two;
+  two.input("a", {2, 2});
+  two.input("b", {2, 2, 2});
+  two.node("y", {2, 2}, "einsum.default",
+           {{"equation", of_kind(Kind::text, "bi,bii->bi")},
+            {"tensors", list({tensor("a"), tensor("b")})}});
+  const Answer a = answer(two, "y", {{"a", {1, 2, 3, 4}}, {"b", {1, 2, 3, 4, 5, 6, 7, 8}}});
+  expect_near(a.value, {1, 8, 15, 32});
+}
+
 TEST(ExportedRules, PreluOfANumber) {
   Reading r;
   r.input("x", {});

@@ -139,8 +139,8 @@ TEST(GraphReader, EinsumIsAProductOfMatrices) {
 )");
   for (const auto& [equation, message] :
        {std::pair("...bidx,bjd", "einsum: more labels than dims"),
-        std::pair("bi,bjd->b", "einsum: the term 0 of a tensor of rank 3"),
-        std::pair("bii,bjd->b", "einsum: the term 0 of a tensor of rank 3"),
+        std::pair("bi,bjd->b", "einsum: the term 'bi' of 2 labels for a tensor of rank 3"),
+        std::pair("bii,bjd->b", "einsum: 'i' stands for dims of several sizes of one operand"),
         std::pair("bid->b", "einsum of 2 tensors with 1 terms"),
         std::pair("bid,bjd->z", "einsum: the result's labels are not those of the operands")}) {
     Reading wrong;

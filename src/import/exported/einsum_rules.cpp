@@ -4,6 +4,7 @@
 //
 // More operands are taken from the left, two at a time.
 //
+//   "bii->bi"    a label that stands for several dims is their diagonal
 //   "...ij,jk"   dims that '...' stands for are broadcast; without "->" the result has the labels
 //                that occur once, in order
 #include <algorithm>
@@ -28,6 +29,24 @@ V ordered(Call& c, const Term& t, const std::string& labels) {
   std::vector<int64_t> dims;
   for (const char l : labels) dims.push_back(static_cast<int64_t>(t.labels.find(l)));
   return t.labels == labels ? t.value : c.permute(t.value, dims);
+}
+
+// Each label once: the diagonal of the dims that it stands for, as the last dim.
+Term diagonals(Call& c, Term t) {
+  for (size_t k = 0; k < t.labels.size() && c.ok();) {
+    const char label = t.labels[k];
+    const size_t again = t.labels.find(label, k + 1);
+    if (again == std::string::npos) {
+      ++k;
+      continue;
+    }
+    const auto dim1 = static_cast<int64_t>(k), dim2 = static_cast<int64_t>(again);
+    if (!(c.size(t.value, dim1) == c.size(t.value, dim2)))
+      return {c.fail("einsum: '{}' stands for dims of several sizes of one operand", label), {}};
+    t.value = c.op("diagonal", {t.value}, {{"dim1", dim1}, {"dim2", dim2}});
+    t.labels.erase(again, 1).erase(k, 1).push_back(label);
+  }
+  return t;
 }
 
 // Sums over the labels that nothing else needs.
@@ -140,12 +159,11 @@ Values einsum(Call& c) {
   if (equation.find('.') != equation.npos && !name_dots(c, labels, result, xs)) return {};
   std::vector<Term> terms;
   for (size_t k = 0; k < xs.size(); ++k) {
-    std::string sorted = labels[k];
-    std::ranges::sort(sorted);
-    if (std::ssize(sorted) != c.rank(xs[k]) || sorted.size() > most_labels ||
-        std::ranges::adjacent_find(sorted) != sorted.end())
-      return {c.fail("einsum: the term {} of a tensor of rank {}", k, c.rank(xs[k]))};
-    terms.push_back({xs[k], labels[k]});
+    if (std::ssize(labels[k]) != c.rank(xs[k]) || labels[k].size() > most_labels)
+      return {c.fail("einsum: the term '{}' of {} labels for a tensor of rank {}", labels[k],
+                     labels[k].size(), c.rank(xs[k]))};
+    terms.push_back(diagonals(c, {xs[k], labels[k]}));
+    if (!c.ok()) return {};
   }
   drop_broadcast(c, terms);
   Term all = terms[0];
