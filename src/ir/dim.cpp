@@ -189,6 +189,23 @@ std::optional<Dim> exact_quotient(const Dim& a, const Dim& b) {
   return SymExpr::make(std::move(out));
 }
 
+// a = quotient * b + rest, where b is a constant above 1 and the quotient has every term with a
+// symbol that b divides: of s0*4-1 and 2 these are s0*2 and -1.
+struct Division {
+  Dim quotient = 0, rest;
+};
+
+Division divided(const Dim& a, const Dim& b) {
+  if (!b.is_const() || b.value() < 2) return {0, a};
+  std::vector<Term> quotient, rest;
+  for (const Term& t : SymExpr::terms_of(a))
+    if (!t.atoms.empty() && t.coefficient % b.value() == 0)
+      quotient.push_back({t.coefficient / b.value(), t.atoms});
+    else
+      rest.push_back(t);
+  return {SymExpr::make(std::move(quotient)), SymExpr::make(std::move(rest))};
+}
+
 Dim call(AtomKind kind, const char* name, const Dim& a, const Dim& b) {
   return SymExpr::atom(kind, a, b, fmt::format("{}({},{})", name, a.text(), b.text()));
 }
@@ -200,6 +217,8 @@ Dim Dim::floordiv(const Dim& a, const Dim& b) {
   if (a.is_const() && b.is_const()) return sat_div(a.value_, b.value_);
   if (b.is_const() && b.value_ == 0) return 0;
   if (auto q = exact_quotient(a, b)) return *q;
+  const Division d = divided(a, b);
+  if (!(d.quotient == Dim(0))) return d.quotient + floordiv(d.rest, b);
   return call(AtomKind::floordiv, "floordiv", a, b);
 }
 
@@ -208,6 +227,8 @@ Dim Dim::mod(const Dim& a, const Dim& b) {
   if (a.is_const() && b.is_const()) return floor_mod(a.value_, b.value_);
   if (b.is_const() && b.value_ == 0) return 0;
   if (exact_quotient(a, b)) return 0;
+  const Division d = divided(a, b);
+  if (!(d.quotient == Dim(0))) return mod(d.rest, b);
   return call(AtomKind::mod, "mod", a, b);
 }
 

@@ -23,6 +23,10 @@ TEST(Dim, equal_polynomials_are_equal) {
   EXPECT_EQ(Dim::floordiv(s0 * s1 * 6, s1 * 2), s0 * 3);
   EXPECT_EQ(Dim::floordiv(s0, 1), s0);
   EXPECT_EQ(Dim::mod(s0 * 6 + 9, 3), Dim(0));
+  EXPECT_EQ(Dim::floordiv(s0 * 4 - 1, 2), s0 * 2 - 1);
+  EXPECT_EQ(Dim::floordiv(s0 * 4 + s1 + 3, 4), s0 + Dim::floordiv(s1 + 3, 4));
+  EXPECT_EQ(Dim::mod(s0 * 4 - 1, 2), Dim(1));
+  EXPECT_EQ(Dim::mod(s0 * 4 + s1, 2), Dim::mod(s1, 2));
   EXPECT_EQ(Dim::min(s0, s1), Dim::min(s1, s0));
   EXPECT_EQ(Dim::max(s0, s0 - 1), s0);
   EXPECT_FALSE(Dim::floordiv(s0, 2) * 2 == s0);
@@ -78,6 +82,13 @@ TEST(Dim, five_strides_of_two) {
   for (int i = 0; i < 5; ++i) size = Dim::floordiv(size + 2 * 1 - 3, 2) + 1;
   EXPECT_LT(size.text().size(), 100u) << size.text();
   EXPECT_EQ(size.eval([](const std::string&) { return 224; }), 7);
+}
+
+// A convolution of stride 2 with padding halves a multiple of 4, and another one halves it again.
+TEST(Dim, strides_of_two_halve_even_sizes) {
+  const auto conv = [](const Dim& size) { return Dim::floordiv(size + 2 * 1 - 3, 2) + 1; };
+  EXPECT_EQ(conv(s0 * 4), s0 * 2);
+  EXPECT_EQ(conv(conv(s0 * 4)), s0);
 }
 
 TEST(Dim, ranges) {
