@@ -157,6 +157,8 @@ const Case cases[] = {
      "P13: the operator 'frobnicate' is not known, expected one of doc/ops.md"},
     {"an operator of ATen that is not covered", on_x("  %y = convolution(%x)\n  return %y\n"),
      "2:8", "P13: the operator 'convolution' is not covered yet, expected an entry in src/op"},
+    {"one that run_decompositions() leaves", on_x("  %y = logcumsumexp(%x; dim=0)\n  return %y\n"),
+     "2:8", "P13: the operator 'logcumsumexp' is not covered yet, expected an entry in src/op"},
     {"too many operands", on_x("  %y = exp(%x, %x)\n  return %y\n"), "2:16",
      "P14: 2 operands, expected at most 1 of exp"},
     {"a missing operand", on_x("  %y = mm(%x)\n  return %y\n"), "2:13",

@@ -174,6 +174,17 @@ def loop():
     return module(f)
 
 
+@case(lambda: [torch.randn(5, 3).requires_grad_(), torch.randn(3)])
+def scanned():
+    from torch._higher_order_ops.map import map as map_rows
+    from torch._higher_order_ops.scan import scan
+
+    def f(s, x, h):
+        last, all = scan(lambda c, row: (torch.tanh(c * s.w + row), c * row), h, x, dim=0, reverse=True)
+        return last, all, map_rows(lambda row, w: torch.outer(row, w).sum(1) * row, x, s.w)
+    return module(f, w=lambda: nn.Parameter(torch.randn(3)))
+
+
 @case(lambda: [torch.randn(9, 4), torch.tensor([3, 0, 3, 8]), torch.tensor([[0, 1], [2, 3]])])
 def indices():
     def f(s, x, i, j):

@@ -15,13 +15,6 @@ std::vector<Argument> positional(const Node& node, size_t first) {
   return out;
 }
 
-// Argument k of a node, if it is of that kind.
-Result<const Argument*> argument(const Node& node, size_t k, Kind kind) {
-  if (k >= node.inputs.size() || node.inputs[k].value.kind != kind)
-    return user_error("its argument {} is not of the kind that is expected", k);
-  return &node.inputs[k].value;
-}
-
 // The subgraphs' placeholders bind the caller's symints by name.
 Status declare_symints(const cleave::Graph& from, cleave::Graph& to) {
   for (const Placeholder& p : from.placeholders())
@@ -37,10 +30,17 @@ Status declare_symints(const cleave::Graph& from, cleave::Graph& to) {
 
 }  // namespace
 
+Result<const Argument*> argument(const Node& node, size_t k, Kind kind) {
+  if (k >= node.inputs.size() || node.inputs[k].value.kind != kind)
+    return user_error("its argument {} is not of the kind that is expected", k);
+  return &node.inputs[k].value;
+}
+
 Status GraphReader::read_higher_order(const Node& node, const std::string& name,
                                       const Graph& source) {
   if (name == "cond") return read_cond(node, source);
   if (name == "while_loop") return read_loop(node, source);
+  if (name == "scan" || name == "map_impl") return read_scan(node, name == "scan", source);
   if (name == "wrap_with_set_grad_enabled") {
     CLEAVE_TRY(const Argument* const on, argument(node, 0, Kind::boolean));
     CLEAVE_TRY(const Argument* const body, argument(node, 1, Kind::graph));
@@ -148,8 +148,8 @@ Result<std::vector<ValueId>> GraphReader::operands_of(const std::vector<Argument
   return out;
 }
 
-Result<GraphRef> GraphReader::read_subgraph(const Argument& body,
-                                            const std::vector<ValueId>& operands) {
+Result<cleave::Graph> GraphReader::read_body(const Argument& body,
+                                             const std::vector<ValueId>& operands) {
   const Graph& inner = *body.graph;
   if (inner.inputs.size() != operands.size())
     return user_error("{} operands of a graph with {} inputs", operands.size(),
@@ -181,6 +181,12 @@ Result<GraphRef> GraphReader::read_subgraph(const Argument& body,
     CLEAVE_TRY(const ValueId v, reader.result(a));
     g.add_return({v});
   }
+  return g;
+}
+
+Result<GraphRef> GraphReader::read_subgraph(const Argument& body,
+                                            const std::vector<ValueId>& operands) {
+  CLEAVE_TRY(cleave::Graph g, read_body(body, operands));
   GraphRef made = std::make_shared<const cleave::Graph>(std::move(g));
   file_.subgraphs.push_back(made);
   return made;

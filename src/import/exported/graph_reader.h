@@ -24,6 +24,9 @@ struct FileContext {
   bool has_autocast = false;  // a region has been read
 };
 
+// Argument k of a node, if it is of that kind.
+Result<const Argument*> argument(const Node& node, size_t k, Argument::Kind kind);
+
 class GraphReader {
  public:
   // `graph` has its symints; tensors enter by `bind`. is_subgraph: a branch or a loop, which draws
@@ -82,8 +85,14 @@ class GraphReader {
                        const std::vector<Argument>& operands, const Graph& source);
   Status read_cond(const Node& node, const Graph& source);
   Status read_loop(const Node& node, const Graph& source);
+  Result<cleave::Graph> read_body(const Argument& body, const std::vector<ValueId>& operands);
   Result<GraphRef> read_subgraph(const Argument& body, const std::vector<ValueId>& operands);
   Result<std::vector<ValueId>> operands_of(const std::vector<Argument>& list);
+
+  // ---- scans and maps (scan_reader.cpp)
+  Status read_scan(const Node& node, bool has_carry, const Graph& source);
+  Result<int64_t> steps_of(const Values& xs);
+  Result<Values> written_out(const cleave::Graph& body, const Values& operands);
 
   Result<Tensor*> find(const std::string& name);
   Result<AttrValue> symbol(const std::string& name, const Graph& source);

@@ -13,8 +13,10 @@ namespace {
 
 using Kind = Argument::Kind;
 
-constexpr std::array<std::string_view, 6> higher_order = {"cond",
+constexpr std::array<std::string_view, 8> higher_order = {"cond",
                                                           "while_loop",
+                                                          "scan",
+                                                          "map_impl",
                                                           "wrap_with_set_grad_enabled",
                                                           "wrap_with_autocast",
                                                           "tag_activation_checkpoint",
