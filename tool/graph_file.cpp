@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/write_file.h"
+#include "import/exported/composites.h"
 #include "import/exported/model.h"
 #include "interp/array_memory.h"
 #include "tool/onnx_file.h"
@@ -59,7 +60,8 @@ Status write_text(const std::string& path, const std::string& text) {
 namespace {
 
 Result<Program> parsed(const std::string& text, const std::string& path, const OpRegistry& ops) {
-  CLEAVE_TRY(Program p, parse(text, path == "-" ? "stdin" : path, ops));
+  CLEAVE_TRY(Program p,
+             parse(text, path == "-" ? "stdin" : path, ops, exported::aten_composites()));
   if (Status s = verify(p); !s.ok()) return Failure(s.failure()).within(path);
   return p;
 }

@@ -1,5 +1,6 @@
 #include "compilers/traced_graph.h"
 
+#include "import/exported/composites.h"
 #include "ir/text.h"
 
 namespace cleave {
@@ -33,7 +34,8 @@ TracedGraph traced_graph(Graph graph, Operators ops) {
 }
 
 TracedGraph TracedGraph::parse(std::string_view text, const Operators& ops) {
-  Program p = value_or_throw(cleave::parse(text, "graph", ops.registry()));
+  Program p =
+      value_or_throw(cleave::parse(text, "graph", ops.registry(), exported::aten_composites()));
   value_or_throw(verify(p));
   return traced_graph(std::move(p.main), ops);
 }

@@ -12,8 +12,9 @@ namespace {
 
 class FileParser {
  public:
-  FileParser(std::string_view text, const std::string& file, const OpRegistry& ops)
-      : lex_(text, file), literals_(lex_, graphs_), statements_(lex_, literals_, ops) {}
+  FileParser(std::string_view text, const std::string& file, const OpRegistry& ops,
+             const Composites* composites)
+      : lex_(text, file), literals_(lex_, graphs_), statements_(lex_, literals_, ops, composites) {}
 
   Result<Program> read();
 
@@ -188,11 +189,25 @@ Status FileParser::read_return() {
 
 }  // namespace
 
-Result<Program> parse(std::string_view text, const std::string& file, const OpRegistry& ops) {
+namespace {
+
+Result<Program> parse_with(std::string_view text, const std::string& file, const OpRegistry& ops,
+                           const Composites* composites) {
   if (text.size() > text_limit::text_bytes)
     return user_error("{}: {}: a text of {} bytes, at most {} are read", file, rule::limit,
                       text.size(), text_limit::text_bytes);
-  return FileParser(text, file, ops).read();
+  return FileParser(text, file, ops, composites).read();
+}
+
+}  // namespace
+
+Result<Program> parse(std::string_view text, const std::string& file, const OpRegistry& ops) {
+  return parse_with(text, file, ops, nullptr);
+}
+
+Result<Program> parse(std::string_view text, const std::string& file, const OpRegistry& ops,
+                      const Composites& composites) {
+  return parse_with(text, file, ops, &composites);
 }
 
 }  // namespace cleave

@@ -72,6 +72,8 @@ Status StatementParser::read_op() {
   CLEAVE_TRY(Token name, lex_.expect(TokenKind::word, "an operator"));
   op_at_ = name.at;
   spec_.op = ops_.find(name.text);
+  is_composite_ = !spec_.op && composites_;
+  if (is_composite_) spec_.op = composites_->find(name.text, spec_.names.size());
   if (!spec_.op) return unknown_op(name);
   if (int n = spec_.op->schema.results; n >= 0 && spec_.names.size() != static_cast<size_t>(n))
     return lex_.error(spec_.names.empty() ? op_at_ : result_at_[0], rule::results,
@@ -304,6 +306,7 @@ Status StatementParser::read_source() {
 // ---- the node
 
 Status StatementParser::add() {
+  if (is_composite_) return add_composite();
   const size_t names = spec_.names.size();
   auto added = graph_->take_node(spec_);
   if (!added.ok()) return explain(std::move(added).failure());
@@ -311,7 +314,10 @@ Status StatementParser::add() {
   if (node.output_count != names)
     return lex_.error(names ? result_at_[0] : op_at_, rule::results, "{}, expected the {} of {}",
                       counted(names, "result"), node.output_count, spec_.op->name);
-  return has_types_ ? check_types(*added) : Status();
+  if (!has_types_) return {};
+  Values results;
+  for (uint32_t k = 0; k < node.output_count; ++k) results.push_back(node.out(k));
+  return check_types(results);
 }
 
 // Finds the token responsible for a refused node.
@@ -351,9 +357,11 @@ Failure StatementParser::explain(Failure failure) {
   return lex_.placed(op_at_, failure.kind, rule::refused, failure.message);
 }
 
-Status StatementParser::check_types(NodeId n) {
-  for (uint32_t k = 0; k < types_.size(); ++k) {
-    const ValueId v = graph_->node(n).out(k);
+// A result of a composite that is not covered is none.
+Status StatementParser::check_types(const Values& results) {
+  for (size_t k = 0; k < types_.size(); ++k) {
+    const ValueId v = results[k];
+    if (!v.valid()) continue;
     const Type& inferred = graph_->type(v);
     Type& given = types_[k];
     if (given.is_none) {

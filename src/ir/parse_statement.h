@@ -8,20 +8,23 @@
 //
 // A number given where the signature allows one for a tensor is an attribute of that name; the
 // other operands keep their order. The types are compared with those that the operator infers;
-// `none` marks an unused result.
+// `none` marks an unused result. A call of a composite (ir/composites.h) becomes several nodes.
 #pragma once
 #include <string>
 #include <unordered_set>
 #include <vector>
 
+#include "ir/composites.h"
 #include "ir/parse_literal.h"
 
 namespace cleave {
 
 class StatementParser {
  public:
-  StatementParser(Lexer& lex, LiteralParser& literals, const OpRegistry& ops)
-      : lex_(lex), literals_(literals), ops_(ops) {}
+  // composites: null if there are none.
+  StatementParser(Lexer& lex, LiteralParser& literals, const OpRegistry& ops,
+                  const Composites* composites)
+      : lex_(lex), literals_(literals), ops_(ops), composites_(composites) {}
 
   void begin_graph(Graph& graph);
   // Reads from the first result to the end of the line.
@@ -53,20 +56,24 @@ class StatementParser {
   Status read_types();
   Status read_source();
   Status add();
+  Status add_composite();
+  Status check_composite();
   Failure explain(Failure failure);
-  Status check_types(NodeId n);
+  Status check_types(const Values& results);
   Failure unknown_op(const Token& name) const;
   Failure unknown_attr(const Token& name) const;
 
   Lexer& lex_;
   LiteralParser& literals_;
   const OpRegistry& ops_;
+  const Composites* const composites_;
   Graph* graph_ = nullptr;
   std::unordered_set<uint32_t> unused_;  // values declared none
   uint32_t last_file_ = 0;
 
   // The statement being read; kept to reuse the memory.
   NodeSpec spec_;
+  bool is_composite_ = false;
   uint32_t op_at_ = 0;
   std::vector<uint32_t> result_at_;
   std::vector<Operand> operands_;

@@ -110,6 +110,22 @@ Values logit(Call& c) {
   return {c.op("log", {c.op("div", {x, c.op("rsub", {x, 1})})})};
 }
 
+// self times a power of 2, modulo the range; 0 where a shift is negative or beyond the bits.
+Values left_shift(Call& c) {
+  const V x = self_of(c);
+  if (!c.has_tensor("other")) {
+    const int64_t places = c.integer("other", 0);
+    const auto bits = static_cast<int64_t>(8 * size_of(c.type(x).dtype));
+    const bool is_out = places < 0 || places >= bits;
+    return {c.op("mul", {x, AttrValue(is_out ? int64_t{0} : int64_t(uint64_t{1} << places))})};
+  }
+  V places = c.tensor("other");
+  places = c.to(places, c.type(c.op("bitwise_or", {x, places})).dtype);
+  const V power =
+      c.op("pow", {c.op("full_like", {places}, {{"fill_value", 2}}), c.op("clamp", {places, 0})});
+  return {c.op("where", {c.op("lt", {places, 0}), 0, c.op("mul", {x, power})})};
+}
+
 // The larger one, or the one that is a number; of equal ones the first, with the whole gradient.
 Values extreme_number(Call& c, const char* at_least) {
   const V a = self_of(c), b = c.tensor("other");
@@ -233,6 +249,8 @@ std::span<const RuleRow> pointwise_rules() {
       {"square", [](Call& c) -> Values { return {c.op("pow", {self_of(c), 2})}; }},
       {"positive", [](Call& c) -> Values { return {self_of(c)}; }},
       {"bitwise_right_shift", renamed<&right_shift_name>},
+      {"bitwise_left_shift", left_shift},
+      {"__lshift__", left_shift},
       {"frac",
        [](Call& c) -> Values { return {c.op("sub", {self_of(c), c.op("trunc", {self_of(c)})})}; }},
       {"sgn", [](Call& c) -> Values { return {c.op("sign", {self_of(c)})}; }},

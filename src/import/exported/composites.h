@@ -1,0 +1,12 @@
+// The operators of ATen that texts (.clv) may call although cleave has no entry of the name: those
+// that PyTorch's run_decompositions() leaves as they are and rules.h has a rule for.
+#pragma once
+#include "ir/composites.h"
+
+namespace cleave::exported {
+
+// Of dense real tensors, without random numbers. Errors of expand (unsupported): what the rule
+// refuses, an attribute that is a symbolic size where the rule needs a number.
+const Composites& aten_composites();
+
+}  // namespace cleave::exported
