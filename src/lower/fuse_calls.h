@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "loop/read_orders.h"
 #include "lower/fuse_cost.h"
-#include "schedule/read_orders.h"
 
 namespace cleave {
 

@@ -7,7 +7,7 @@
 #pragma once
 #include <unordered_map>
 
-#include "schedule/read_orders.h"
+#include "loop/read_orders.h"
 
 namespace cleave {
 

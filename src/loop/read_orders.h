@@ -8,7 +8,7 @@
 #include <map>
 
 #include "ir/graph.h"
-#include "schedule/reorder.h"
+#include "loop/reorder.h"
 
 namespace cleave {
 
@@ -16,6 +16,10 @@ namespace cleave {
 // reads for it. By value; those that are read in no such way, or in several other orders, have none
 // or one of them: orders are a matter of time alone. What is read where data tells has none.
 using ReadOrders = std::map<uint32_t, Reorder>;
+
+// From the number of a view's element to that of its operand's; nullopt: it doesn't have each of them
+// once.
+std::optional<Reorder> order_of_view(const Graph& graph, NodeId n);
 
 // of_operand: the orders of what makes an operand, of the same size; itself, where it isn't
 // computed with the call.

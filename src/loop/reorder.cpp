@@ -1,4 +1,4 @@
-#include "schedule/reorder.h"
+#include "loop/reorder.h"
 
 #include <algorithm>
 

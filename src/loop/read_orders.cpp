@@ -1,4 +1,4 @@
-#include "schedule/read_orders.h"
+#include "loop/read_orders.h"
 
 #include "loop/lower_rule.h"
 
@@ -7,22 +7,22 @@ namespace {
 
 int64_t numel(const Graph& g, ValueId v) { return numel_of(static_shape(g.type(v))); }
 
-// From the view's number to that of its operand.
-std::optional<Reorder> order_of_view(const Graph& g, NodeId n, const loop::ViewRule& rule) {
+}  // namespace
+
+std::optional<Reorder> order_of_view(const Graph& g, NodeId n) {
   const OpView op = g.view(n);
   const Layout in = Layout::contiguous(static_shape(op.in_type(0)));
+  const auto& rule = std::get<loop::ViewRule>((*op.def().lower)->form);
   const std::optional<Layout> out = rule.layout(op, in, 0);
   return g.node(n).output_count == 1 && out ? Reorder::of(*out, in.numel()) : std::nullopt;
 }
-
-}  // namespace
 
 ReadOrders read_orders(const Graph& g, NodeId n,
                        const std::function<ReadOrders(ValueId)>& of_operand) {
   const Node& node = g.node(n);
   ReadOrders out;
-  if (const auto* view = std::get_if<loop::ViewRule>(&(*node.op->lower)->form)) {
-    const std::optional<Reorder> order = order_of_view(g, n, *view);
+  if (std::holds_alternative<loop::ViewRule>((*node.op->lower)->form)) {
+    const std::optional<Reorder> order = order_of_view(g, n);
     if (!order) return out;
     for (const auto& [v, read] : of_operand(node.inputs[0]))
       if (const std::optional<Reorder> all = order->then(read)) out.emplace(v, *all);

@@ -1,5 +1,5 @@
 // Orders of elements: of views, and one after the other.
-#include "schedule/reorder.h"
+#include "loop/reorder.h"
 
 #include <gtest/gtest.h>
 
