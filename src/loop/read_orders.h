@@ -17,8 +17,8 @@ namespace cleave {
 // or one of them: orders are a matter of time alone. What is read where data tells has none.
 using ReadOrders = std::map<uint32_t, Reorder>;
 
-// From the number of a view's element to that of its operand's; nullopt: it doesn't have each of them
-// once.
+// From the number of a view's element to that of its operand's; nullopt: it doesn't have each of
+// these once.
 std::optional<Reorder> order_of_view(const Graph& graph, NodeId n);
 
 // of_operand: the orders of what makes an operand, of the same size; itself, where it isn't

@@ -75,7 +75,9 @@ Pass join_statistics();
 Pass merge_equal();
 Pass move_to_readers();
 Pass recompute_dropout_masks();
+Pass split_folds();
 Pass sum_products();
+Pass turn_folds();
 Pass turn_products();
 
 }  // namespace cleave

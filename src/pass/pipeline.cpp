@@ -154,10 +154,18 @@ constexpr PassRow table[] = {
      "single convolutions; before merge_equal, as a value is seen in the other order many times",
      "sizes are known; nothing after it looks for convolutions or pools", asked, !again,
      !pays_frozen, pays_on_gpu},
+    {decomposed, 2, turn_folds,
+     "on a GPU, whose threads read neighbours of what they fold: after channels_last, behind which "
+     "norms of groups read images in another order",
+     "nothing after it asks for the dims of a norm", asked, !again, !pays_frozen, pays_on_gpu},
     {decomposed, 2, join_statistics,
-     "on a GPU, where columns are longer than a cache: after channels_last, by which statistics of "
-     "channels are columns",
+     "on a GPU, where columns are longer than a cache: after channels_last and turn_folds, by "
+     "which statistics of channels are columns",
      "no other rule looks for a norm", asked, !again, !pays_frozen, pays_on_gpu},
+    {decomposed, 2, split_folds,
+     "on a GPU, which adds up columns at the speed of memory: after join_statistics, which looks "
+     "for single folds; before merge_equal, as steps may be shared",
+     "no other rule looks for a fold", asked, !again, !pays_frozen, pays_on_gpu},
     {decomposed, 2, merge_equal,
      "after all that rewrites: calls become equal when their operands are one",
      "nothing is computed twice on purpose but what a tag says"},

@@ -37,7 +37,10 @@ FoldForm FoldForm::of(const std::vector<int64_t>& shape, const std::vector<int64
   const Run& last = out.runs.back();
   if (!last.folded && last.extent >= loop::reduce_lanes) {
     out.kind = Kind::columns;
-    const int64_t most = std::clamp<int64_t>(cut.partial_sums / out.results, 1, cut.max_parts);
+    int64_t most = std::clamp<int64_t>(cut.partial_sums / out.results, 1, cut.max_parts);
+    if (cut.shares_parts)
+      for (auto run = out.runs.begin(); run != first; ++run)
+        most = std::max<int64_t>(most / run->extent, 1);
     out.parts = std::clamp<int64_t>(first->extent / cut.part_rows, 1, most);
   } else if (out.results < cut.few_results && out.count >= cut.long_fold &&
              first->extent >= cut.max_parts) {

@@ -32,6 +32,9 @@ struct FoldParts {
       1;  // share the rows of a part, in blocks of loop::column_terms: a power of 2
   // whose parts have at most about so many sums together, of wide rows.
   int64_t partial_sums = int64_t{1} << 40;
+  // Of columns that are folded for each of several outer dims, as of a batch's images, there are at
+  // most max_parts for all of these together.
+  bool shares_parts = false;
 };
 
 struct FoldForm {

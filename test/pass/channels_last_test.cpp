@@ -1,5 +1,6 @@
 // channels_last on random networks: convolutions of all kinds, norms, pools, residuals, joins,
-// views, forwards and with gradients, by the oracle, and run on this machine.
+// views, forwards and with gradients, by the oracle, and run on this machine; the same with
+// turn_folds and split_folds, which are behind it.
 // tests: turned_call.cpp turned_convolution.cpp turned_values.cpp
 #include <gtest/gtest.h>
 
@@ -116,7 +117,15 @@ class Network {
                     attrs({2, 2}, {0, 0}, {1, 1}, true, 1));
   }
   ValueId norm(ValueId x) {
-    const int64_t c = shape(x)[1];
+    const Ints s = shape(x);
+    const int64_t c = s[1];
+    if (s[2] * s[3] == 0) return x;  // nothing to train on
+    if (chance(40)) {
+      const int64_t group = c % 2 == 0 && chance(60) ? c / 2 : chance(50) ? c : 1;
+      return b_.call(
+          "native_group_norm", {x, param({c}), param({c})},
+          {{"N", s[0]}, {"C", c}, {"HxW", s[2] * s[3]}, {"group", group}, {"eps", 1e-2}})[0];
+    }
     return b_.call("_native_batch_norm_legit_functional",
                    {x, param({c}), param({c}), statistic({c}, "mean"), statistic({c}, "var")},
                    {{"training", chance(70)}, {"momentum", 0.1}, {"eps", 1e-2}})[0];
@@ -206,9 +215,12 @@ Result<random::RandomGraph> network(uint64_t seed, DType dtype) {
 
 const std::string any_dtype = "channels_last:most_bytes:8";
 
-StageOptions turned(bool makes_products) {
+StageOptions turned(uint64_t seed) {
   StageOptions options;
-  options.passes_on = {any_dtype + (makes_products ? "" : ":products:0")};
+  options.passes_on = {any_dtype + (seed % 2 == 0 ? "" : ":products:0")};
+  if (seed % 4 < 2) return options;
+  options.passes_on.push_back("turn_folds:least_elements:1");
+  options.passes_on.push_back("split_folds:least_elements:1:most_elements:1:least_first:2");
   return options;
 }
 
@@ -225,17 +237,17 @@ Result<Arrays> computed(const Graph& g, const Arrays& inputs) {
 }
 
 TEST(ChannelsLast, keeps_what_random_networks_compute) {
-  int64_t turned_calls = 0, products = 0;
+  int64_t turned_calls = 0, products = 0, turned_folds = 0;
   for (uint64_t seed = 0; seed < 400; ++seed) {
     const random::RandomGraph r = value_or_throw(network(seed, DType::f32));
     Graph g = r.g;
-    const Status ran =
-        run_stages(Stage::verify, Stage::dead_code, g, core(), turned(seed % 2 == 0));
+    const Status ran = run_stages(Stage::verify, Stage::dead_code, g, core(), turned(seed));
     ASSERT_TRUE(ran.ok()) << "seed " << seed << ": " << ran.failure().message << print(r.g);
     EXPECT_EQ(calls_of(g, "convolution") + calls_of(g, "convolution_backward"), 0)
         << "seed " << seed << print(g);
     turned_calls += calls_of(g, "convolution_channels_last");
     products += calls_of(g, "mm") + calls_of(g, "addmm");
+    for (const NodeId n : g.order()) turned_folds += g.name(g.node(n).out(0)).ends_with(".turned");
     const Arrays want = value_or_throw(computed(r.g, r.inputs));
     const Arrays got = value_or_throw(computed(g, r.inputs));
     ASSERT_EQ(got.size(), want.size());
@@ -246,13 +258,14 @@ TEST(ChannelsLast, keeps_what_random_networks_compute) {
   }
   EXPECT_GT(turned_calls, 300);
   EXPECT_GT(products, 300);
+  EXPECT_GT(turned_folds, 300);
 }
 
 TEST(ChannelsLast, programs_compute_what_the_others_do) {
   for (uint64_t seed = 1000; seed < 1040; ++seed) {
     const random::RandomGraph r = value_or_throw(network(seed, DType::f32));
     const Arrays want = value_or_throw(computed(r.g, r.inputs));
-    const Result<Arrays> got = law::run_graph(r.g, core(), r.inputs, turned(seed % 2 == 0), 2);
+    const Result<Arrays> got = law::run_graph(r.g, core(), r.inputs, turned(seed), 2);
     ASSERT_TRUE(got.ok()) << "seed " << seed << ": " << got.failure().message << print(r.g);
     for (size_t k = 0; k < want.size(); ++k)
       ASSERT_EQ(test::mismatch((*got)[k], want[k], 1e-3), "")

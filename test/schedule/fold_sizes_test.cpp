@@ -67,6 +67,21 @@ TEST(FoldSizes, parts_of_columns) {
   EXPECT_EQ(parts(6272, 1 << 20), 4);
 }
 
+TEST(FoldSizes, parts_of_columns_that_several_images_share) {
+  FoldParts cut{.max_parts = 1024, .part_rows = 16, .row_threads = 32};
+  const auto parts = [&](int64_t images) {
+    return FoldForm::of({images, 4096, 32, 4}, {1}, cut).parts;
+  };
+  EXPECT_EQ(parts(16), 256);
+  cut.shares_parts = true;
+  EXPECT_EQ(parts(1), 256);
+  EXPECT_EQ(parts(2), 256);
+  EXPECT_EQ(parts(16), 64);
+  EXPECT_EQ(parts(256), 4);
+  EXPECT_EQ(parts(2048), 1);
+  EXPECT_EQ(FoldForm::of({4096, 128}, {0}, cut).parts, 256);
+}
+
 // Of each part of which 32 threads have as many blocks of 16 rows.
 TEST(FoldSizes, parts_whose_rows_are_shared_evenly) {
   const FoldParts cut{.max_parts = 1024, .part_rows = 16, .row_threads = 32};

@@ -30,7 +30,8 @@ class CudaBackend final : public Backend {
                            .max_parts = 1024,
                            .part_rows = 16,
                            .row_threads = 32,
-                           .partial_sums = int64_t{1} << 22},
+                           .partial_sums = int64_t{1} << 22,
+                           .shares_parts = true},
                    .loops = {.added_columns = 8, .many_threads = true, .tile_side = 64},
                    .row_bytes = 16,
                    // A product that isn't given its dtype copies, at each call.

@@ -7,11 +7,15 @@
 //   %o = sub(%x, %m)                              %s = relu(sub(%q, mul(mul(%m, %m), n)))
 //   %s = sum(mul(%o, %o))
 //
-// as a batch norm spells them (op/batch_norm.cpp). Columns are longer than a cache, so that each
-// pass reads memory; on a GPU a norm's forward reads its operand twice in the place of four times.
-// What cancels are digits that a half doesn't have: with m = k deviations the squares lose k^2 of
-// 2^24, where the half's own rounding is k^2 of 2^18 (bf16) and 2^24 (f16) of them. Sums of columns
-// are added up in f64 (decision 018).
+// as a batch norm spells them (op/batch_norm.cpp), or with the mean of the squares, as a group norm
+// does. Columns are longer than a cache, so that each pass reads memory; on a GPU a norm's forward
+// reads its operand twice in the place of four times. So it is with rows in several pieces, as of a
+// group of channels that lie last; a row in one piece stays in registers. What cancels are digits
+// that a half doesn't have: with m = k deviations the squares lose k^2 of 2^24, where a half has
+// rounded k^2 of 2^18 (bf16) and 2^24 (f16) of them. Sums of columns are added up in f64
+// (decision 018).
+#include <algorithm>
+
 #include "op/dims.h"
 #include "pass/pass_setting.h"
 #include "pass/passes.h"
@@ -26,6 +30,7 @@ struct Statistics {
   NodeId rough, mean, squares;
   ValueId x;
   Ints dims;
+  bool is_mean = false;  // of the squares
 };
 
 // The call that makes a value, if it has this name; else invalid.
@@ -52,7 +57,9 @@ bool folds(const Graph& g, NodeId n, Ints& dims) {
 
 std::optional<Statistics> statistics_at(const Graph& g, NodeId squares) {
   Statistics out{.squares = squares};
-  if (g.node(squares).op->name != "sum" || !folds(g, squares, out.dims)) return std::nullopt;
+  out.is_mean = g.node(squares).op->name == "mean";
+  if ((!out.is_mean && g.node(squares).op->name != "sum") || !folds(g, squares, out.dims))
+    return std::nullopt;
   const NodeId square = call_of(g, g.node(squares).inputs[0], "mul");
   if (!square.valid() || g.node(square).inputs[0] != g.node(square).inputs[1]) return std::nullopt;
   const NodeId off = call_of(g, g.node(square).inputs[0], "sub");
@@ -74,16 +81,38 @@ std::optional<Statistics> statistics_at(const Graph& g, NodeId squares) {
   return out;
 }
 
-// Whether it folds rows of enough halves, and keeps the last dim.
+// What a value is a view of, of a view, ...
+ValueId seen_through(const Graph& g, ValueId v) {
+  for (;;) {
+    const NodeId n = g.value(v).def;
+    if (!n.valid() || !has(g.node(n).op->traits, Trait::view)) return v;
+    const ValueId from = g.node(n).inputs[0];
+    if (!from.valid() || from.is_number()) return v;
+    v = from;
+  }
+}
+
+// Whether the dims of more than one element are the last ones of those.
+bool is_row(const Shape& shape, const Ints& dims) {
+  bool is_folded = true;  // so far, from the last dim on
+  for (auto d = std::ssize(shape); d-- > 0;) {
+    if (shape[static_cast<size_t>(d)] == Dim(1)) continue;
+    const bool folds = std::ranges::find(dims, d) != dims.end();
+    if (folds && !is_folded) return false;
+    is_folded = folds;
+  }
+  return true;
+}
+
+// Whether it folds enough halves, and not as one row.
 bool pays(const Graph& g, const Statistics& s, int64_t least_rows) {
   const Type& x = g.type(s.x);
-  const NodeId cast = call_of(g, s.x, "_to_copy");
+  const NodeId cast = call_of(g, seen_through(g, s.x), "_to_copy");
   if (!cast.valid() || x.dtype != DType::f32) return false;
   const DType from = g.type(g.node(cast).inputs[0]).dtype;
   if (from != DType::bf16 && from != DType::f16) return false;
-  if (!x.is_static() || x.rank() == 0 || s.dims.empty() || s.dims.back() == x.rank() - 1)
-    return false;
-  return x.shape.back().value() > 1 && count_along(x.shape, s.dims).value() >= least_rows;
+  if (!x.is_static() || count_along(x.shape, s.dims).value() < least_rows) return false;
+  return !is_row(x.shape, s.dims);
 }
 
 Status join(Graph& g, const OpRegistry& ops, const Statistics& s) {
@@ -93,8 +122,11 @@ Status join(Graph& g, const OpRegistry& ops, const Statistics& s) {
   b.set_tag(g.node(s.rough).tag);
   const auto count = static_cast<double>(count_along(g.type(s.x).shape, s.dims).value());
   const ValueId mean = b.mean(s.x, s.dims, true);
-  const ValueId squares = b.sum(b.mul(s.x, s.x), s.dims, true);
-  const ValueId around = b.call1("relu", {b.sub(squares, b.mul(b.mul(mean, mean), count))});
+  const ValueId each = b.mul(s.x, s.x);
+  const ValueId squares = s.is_mean ? b.mean(each, s.dims, true) : b.sum(each, s.dims, true);
+  const ValueId square = b.mul(mean, mean);
+  const ValueId around =
+      b.call1("relu", {b.sub(squares, s.is_mean ? square : b.mul(square, count))});
   CLEAVE_CHECK(b.status());
   for (const auto& [node, made] : {std::pair{s.mean, mean}, {s.squares, around}}) {
     const std::string name = g.name(g.node(node).out(0));

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "op/pool.h"
+#include "pass/decomposed/by_element.h"
 
 namespace cleave {
 namespace {
@@ -43,18 +44,8 @@ constexpr Named kinds[] = {{"sum", Kind::fold},
                            {"_adaptive_avg_pool2d", Kind::adaptive_pool},
                            {"_adaptive_avg_pool2d_backward", Kind::adaptive_pool}};
 
-// Attributes that are lists may name dims.
-bool is_pointwise(const OpView& op) {
-  const Trait traits = op.def().traits;
-  return has(traits, Trait::pointwise) && !has(traits, Trait::random | Trait::constructor) &&
-         !has(traits, Trait::effect) && op.def().schema.list_operand < 0 &&
-         std::ranges::none_of(
-             op.attrs().given(),
-             [](const auto& given) { return given.second.template get<AttrList>(); });
-}
-
 Kind kind_of(const OpView& op) {
-  if (is_pointwise(op)) return Kind::pointwise;
+  if (is_by_element(op)) return Kind::pointwise;
   const auto* found = std::ranges::find(kinds, op.name(), &Named::name);
   return found == std::end(kinds) ? Kind::none : found->kind;
 }
