@@ -13,15 +13,20 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-Result<Program> read(const std::string& text) {
-  CLEAVE_TRY(Program p, parse(text, "t", core_ops(), aten_composites()));
+const OpRegistry& ops() {
+  static const OpRegistry all = value_or_bug(core_ops());
+  return all;
+}
+
+Result<cleave::Program> read(const std::string& text) {
+  CLEAVE_TRY(cleave::Program p, parse(text, "t", ops(), aten_composites()));
   CLEAVE_CHECK(verify(p));
   return p;
 }
 
 // The first result of a graph of %x: f32[2,3] = 3 1 2, 5 5 4.
 Numbers of_x(const std::string& body) {
-  Result<Program> p = read("graph @g(%x: input f32[2,3]) {\n" + body + "}\n");
+  Result<cleave::Program> p = read("graph @g(%x: input f32[2,3]) {\n" + body + "}\n");
   if (!p.ok()) {
     ADD_FAILURE() << p.failure().message;
     return {};
@@ -40,7 +45,7 @@ Numbers of_x(const std::string& body) {
 }
 
 std::string message_of(const std::string& statement) {
-  const Result<Program> p =
+  const Result<cleave::Program> p =
       read("graph @g(%x: input f32[2,3]) {\n  " + statement + "\n  return %x\n}\n");
   if (p.ok()) return "read";
   const std::string& text = p.failure().message;
@@ -77,22 +82,22 @@ TEST(Composites, shifts_to_the_left) {
 }
 
 TEST(Composites, calls_before_the_results_are_named_after_the_first) {
-  const Result<Program> p =
+  const Result<cleave::Program> p =
       read("graph @g(%x: input f32[2,3]) {\n  %y = addmv(%v, %x, %w; beta=2)\n  return %y\n}\n");
   ASSERT_FALSE(p.ok());
-  const Result<Program> q = read(
+  const Result<cleave::Program> q = read(
       "graph @g(%x: input f32[2,3], %v: input f32[2], %w: input f32[3]) {\n"
       "  %y = addmv(%v, %x, %w; beta=2) : f32[2]\n  return %y\n}\n");
   ASSERT_TRUE(q.ok()) << q.failure().message;
   for (const NodeId n : q->main.order())
     EXPECT_TRUE(q->main.name(q->main.node(n).out(0)).starts_with("y")) << print(q->main);
-  const Result<Program> again = parse(print(*q), "again", core_ops());
+  const Result<cleave::Program> again = parse(print(*q), "again", ops());
   ASSERT_TRUE(again.ok()) << again.failure().message;
   EXPECT_EQ(difference(q->main, again->main), "");
 }
 
 TEST(Composites, halves_are_rounded_once) {
-  const Result<Program> p = read(
+  const Result<cleave::Program> p = read(
       "graph @g(%a: input bf16[3], %b: input bf16[3]) {\n"
       "  %y = dist(%a, %b) : bf16[]\n  return %y\n}\n");
   EXPECT_TRUE(p.ok()) << p.failure().message;
@@ -116,9 +121,8 @@ TEST(Composites, messages) {
 }
 
 TEST(Composites, texts_without_them_refuse_by_name) {
-  const Result<Program> p =
-      parse("graph @g(%x: input f32[2]) {\n  %y, %z = cummax(%x; dim=0)\n  return %y\n}\n", "t",
-            core_ops());
+  const Result<cleave::Program> p = parse(
+      "graph @g(%x: input f32[2]) {\n  %y, %z = cummax(%x; dim=0)\n  return %y\n}\n", "t", ops());
   ASSERT_FALSE(p.ok());
   EXPECT_NE(p.failure().message.find("cummax"), std::string::npos);
 }
