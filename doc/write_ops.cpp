@@ -50,6 +50,7 @@ std::string properties(const OpDef& op) {
       {Trait::effect, "effect"},
       {Trait::constructor, "constructor"},
       {Trait::collective, "collective"},
+      {Trait::symmetric, "symmetric"},
   };
   std::vector<std::string_view> held;
   for (const auto& [trait, name] : names)

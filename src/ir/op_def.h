@@ -102,6 +102,8 @@ enum class Trait : uint32_t {
   effect = 1 << 8,             // never removed, merged or moved
   constructor = 1 << 9,        // no tensor operands: full, arange, ...
   collective = 1 << 10,        // matches the other ranks' calls of it, so never recomputed
+  // Operand 0 is a symmetric matrix of which one triangle is read; its gradient is symmetric too.
+  symmetric = 1 << 11,
 };
 constexpr Trait operator|(Trait a, Trait b) {
   return static_cast<Trait>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b));

@@ -14,6 +14,7 @@
 #include "op/dims.h"
 #include "op/entry.h"
 #include "op/kernel_loops.h"
+#include "op/matrices.h"
 #include "op/reference_sum.h"
 #include "op/sample_sets.h"
 
@@ -24,8 +25,6 @@ using loop::Expr;
 using loop::Exprs;
 
 enum Operand { at_matrix, at_known };
-
-Shape batch_of(const Type& x) { return {x.shape.begin(), x.shape.end() - 2}; }
 
 // X self = B is self^T X^T = B^T: the transpose of a lower triangle is an upper one.
 bool from_end(const OpView& op) { return op.bool_attr("upper") == op.bool_attr("left"); }
@@ -117,44 +116,20 @@ void lower(loop::KernelBuilder& k, const OpView& op) {
   });
 }
 
-// Of matrices of one batch.
-ValueId product(Builder& b, ValueId x, ValueId y) {
-  const Shape batch = batch_of(b.type(x));
-  if (batch.empty()) return b.mm(x, y);
-  Dim count = 1;
-  for (const Dim& size : batch) count = count * size;
-  const auto flat = [&](ValueId v) {
-    const Shape& s = b.type(v).shape;
-    return b.view(v, {count, s[s.size() - 2], s.back()});
-  };
-  Shape shape = batch;
-  shape.push_back(b.type(x).shape[batch.size()]);
-  shape.push_back(b.type(y).shape.back());
-  return b.view(b.bmm(flat(x), flat(y)), shape);
-}
-
 // With G = dX solved by the transpose: dB = G, dself = -G X^T, of the triangle that is read.
 Values grad(Builder& b, const GradView& op) {
   Values d = op.no_grads();
   if (op.dout(0).is_none()) return d;
   const bool left = op.bool_attr("left"), upper = op.bool_attr("upper"),
              unit = op.bool_attr("unitriangular");
-  const auto turned = [&](ValueId v) {
-    return b.call1("transpose", {v}, {{"dim0", -2}, {"dim1", -1}});
-  };
-  const ValueId g = b.call1("linalg_solve_triangular", {turned(op.in(at_matrix)), op.dout(0)},
-                            {{"upper", !upper}, {"left", left}, {"unitriangular", unit}});
+  const ValueId g =
+      solve_triangular(b, turned(b, op.in(at_matrix)), op.dout(0), !upper, left, unit);
   if (op.needs(at_known)) d[at_known] = b.sum_to(g, op.in_type(at_known).shape);
   if (!op.needs(at_matrix)) return d;
-  const ValueId x = turned(op.out(0));
+  const ValueId x = turned(b, op.out(0));
   const ValueId whole = b.neg(left ? product(b, g, x) : product(b, x, g));
   const ValueId all = b.sum_to(whole, op.in_type(at_matrix).shape);
-  const Dim n = op.in_type(at_matrix).shape.back();
-  const ValueId column = b.call1("arange", {}, {{"end", n}}), row = b.unsqueeze(column, 1);
-  const ValueId read = upper  ? (unit ? b.lt(row, column) : b.le(row, column))
-                       : unit ? b.gt(row, column)
-                              : b.ge(row, column);
-  d[at_matrix] = b.where(read, all, 0.0);
+  d[at_matrix] = upper ? upper_part(b, all, unit ? 1 : 0) : lower_part(b, all, unit ? -1 : 0);
   return d;
 }
 

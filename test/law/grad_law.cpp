@@ -6,7 +6,8 @@
 // the gradient of each result alone is right, not only that of the sum of all; results that the
 // entry marks as not differentiable give no gradient; and in bf16 and f16 the rule gives about what
 // it gives in f64 for the same contents, so that no intermediate rounding is amplified by
-// cancellation.
+// cancellation. Where one triangle of a symmetric matrix is read (Trait::symmetric), both vary
+// together, as the gradient has it.
 #include <cmath>
 
 #include "exec/finite_difference.h"
@@ -29,13 +30,23 @@ Status compare(const WeightedGraph& p, const Arrays& got, const Arrays& want, do
   return {};
 }
 
+// Operand 0 of the node becomes (x + x^T) / 2, so that both of its triangles vary.
+void make_symmetric(Graph& g, const OpRegistry& ops, NodeId n) {
+  Builder b(g, ops);
+  b.insert_before(n);
+  const ValueId x = g.node(n).inputs[0];
+  const ValueId turned = b.call1("transpose", {x}, {{"dim0", -2}, {"dim1", -1}});
+  g.set_input(n, 0, b.mul(b.add(x, turned), 0.5));
+}
+
 // The call with floating operands in f64, or as they are; nullopt where it can't be differentiated:
 // no floating operand or result, values that are not finite, a constraint that ties dtypes.
-std::optional<WeightedGraph> problem_of(const OpDef& op, const Sample& s, size_t index,
-                                        Floats floats) {
+std::optional<WeightedGraph> problem_of(const OpRegistry& ops, const OpDef& op, const Sample& s,
+                                        size_t index, Floats floats) {
   WeightedGraph p;
   auto call = add_sample(p.g, op, s, index, floats, "s", p.inputs);
   if (!call.ok() || !all_moderate(p.inputs)) return std::nullopt;
+  if (has(op.traits, Trait::symmetric)) make_symmetric(p.g, ops, call->node);
   const auto& placeholders = p.g.placeholders();
   for (size_t i = 0; i < placeholders.size(); ++i)
     if (p.inputs[i].floating()) p.varied.push_back(i);
@@ -136,7 +147,7 @@ double narrow_tolerance(const Arrays& inputs) {
 // bf16 and f16 beside f64, of the same contents and cotangents.
 Status in_own_dtypes(WeightedGraph wide, const OpRegistry& ops, const OpDef& op, const Sample& s,
                      size_t index) {
-  auto own = problem_of(op, s, index, Floats::own);
+  auto own = problem_of(ops, op, s, index, Floats::own);
   const auto narrow = [](const Array& a) {
     return a.dtype == DType::bf16 || a.dtype == DType::f16;
   };
@@ -156,7 +167,7 @@ Status in_own_dtypes(WeightedGraph wide, const OpRegistry& ops, const OpDef& op,
 }
 
 Result<bool> check_grad(const OpRegistry& ops, const OpDef& op, const Sample& s, size_t index) {
-  auto p = problem_of(op, s, index, Floats::f64);
+  auto p = problem_of(ops, op, s, index, Floats::f64);
   if (!p) return false;
   CLEAVE_TRY(Arrays values, values_of(*p));
   if (!all_moderate(values)) return false;

@@ -161,6 +161,25 @@ def cholesky_inverse(self, upper=False):
     return cholesky_solve(eye.expand(self.shape), self, upper)
 
 
+def _factored(A):
+    """As ATen has it: of the transpose where A is row-major. The diagonal has the signs of the swaps."""
+    lu, pivots, _ = aten.linalg_lu_factor_ex.default(aten.transpose.int(A, -2, -1) if A.is_contiguous() else A)
+    diagonal = aten.diagonal.default(lu, 0, -2, -1)
+    places = torch.arange(1, A.shape[-1] + 1, dtype=torch.int32, device=A.device)
+    return lu, pivots, aten.where.self(aten.ne.Tensor(pivots, places), aten.neg.default(diagonal), diagonal)
+
+
+def linalg_det(A):
+    lu, pivots, diagonal = _factored(A)
+    return aten.prod.dim_int(diagonal, -1), lu, pivots
+
+
+def linalg_slogdet(A):
+    lu, pivots, diagonal = _factored(A)
+    logs = aten.sum.dim_IntList(aten.log.default(aten.abs.default(diagonal)), [-1])
+    return aten.prod.dim_int(aten.sign.default(diagonal), -1), logs, lu, pivots
+
+
 aten = torch.ops.aten
 RULES = {aten._neg_view.default: neg_view,
          aten.as_strided_scatter.default: as_strided_scatter,
@@ -175,7 +194,8 @@ RULES = {aten._neg_view.default: neg_view,
          aten._cdist_backward.default: cdist_backward,
          aten.triangular_solve.default: triangular_solve,
          aten.cholesky_solve.default: cholesky_solve, aten._cholesky_solve_helper.default: cholesky_solve,
-         aten.cholesky_inverse.default: cholesky_inverse}
+         aten.cholesky_inverse.default: cholesky_inverse,
+         aten._linalg_det.default: linalg_det, aten._linalg_slogdet.default: linalg_slogdet}
 
 
 def rule_of(op):

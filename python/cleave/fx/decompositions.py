@@ -9,6 +9,7 @@ import torch
 from cleave.fx.covered import operator_names
 from cleave.fx.draws import DRAWS
 from cleave.fx.fake_quantize import FAKE_QUANTIZE
+from cleave.fx.linalg import CHECKED
 from cleave.fx.weight_norm import WEIGHT_NORM
 from cleave.fx.windows import WINDOWS
 
@@ -24,7 +25,7 @@ def decompositions():
 
 @functools.lru_cache(maxsize=None)
 def decompositions_of_export():
-    return _with_uncovered(torch._decomp.core_aten_decompositions().items())
+    return {**_with_uncovered(torch._decomp.core_aten_decompositions().items()), **CHECKED}
 
 
 def _with_uncovered(table):

@@ -32,6 +32,7 @@ std::span<const RuleRow> bag_rules();
 std::span<const RuleRow> constructor_rules();
 std::span<const RuleRow> distance_rules();
 std::span<const RuleRow> einsum_rules();
+std::span<const RuleRow> factor_rules();
 std::span<const RuleRow> index_rules();
 std::span<const RuleRow> layer_rules();
 std::span<const RuleRow> loss_rules();

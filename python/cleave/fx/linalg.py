@@ -1,0 +1,46 @@
+"""Functions of torch.linalg that raise an error for a matrix that can't be factored, as calls that check what the operator says
+of it: torch.export takes them apart to a check with a side effect, whose token no graph of cleave's has.
+
+    linalg_cholesky(x)  ->  L, info = linalg_cholesky_ex(x);  _functional_assert_async(all(info == 0), L)
+
+The run that finds such a matrix fails with the first words of PyTorch's error.
+"""
+import torch
+
+aten = torch.ops.aten
+NOT_POSITIVE = "The factorization could not be completed because the input is not positive-definite"
+SINGULAR = "linalg.inv: The inversion could not be completed because the input matrix is singular"
+NO_SOLUTION = "torch.linalg.solve: The solver failed because the input matrix is singular"
+ZERO_ON_DIAGONAL = ("torch.linalg.lu_factor: U has a zero on its diagonal, and using it on lu_solve would result in a division by "
+                    "zero")
+
+
+def _checked(y, info, message):
+    return aten._functional_assert_async.msg(aten.all.default(aten.eq.Scalar(info, 0)), message, y)
+
+
+def linalg_cholesky(self, *, upper=False):
+    return _checked(*aten.linalg_cholesky_ex.default(self, upper=upper), f"linalg.cholesky: {NOT_POSITIVE}")
+
+
+def cholesky(self, upper=False):
+    return _checked(*aten.linalg_cholesky_ex.default(self, upper=upper), f"cholesky: {NOT_POSITIVE}")
+
+
+def linalg_inv(A):
+    return _checked(*aten.linalg_inv_ex.default(A), SINGULAR)
+
+
+def linalg_solve(A, B, *, left=True):
+    x, _, _, info = aten._linalg_solve_ex.default(A, B, left=left)
+    return _checked(x, info, NO_SOLUTION)
+
+
+def linalg_lu_factor(A, *, pivot=True):
+    lu, pivots, info = aten.linalg_lu_factor_ex.default(A, pivot=pivot)
+    return _checked(lu, info, ZERO_ON_DIAGONAL), pivots
+
+
+CHECKED = {aten.linalg_cholesky.default: linalg_cholesky, aten.cholesky.default: cholesky,
+           aten.linalg_inv.default: linalg_inv, aten.inverse.default: linalg_inv,
+           aten.linalg_solve.default: linalg_solve, aten.linalg_lu_factor.default: linalg_lu_factor}

@@ -1,0 +1,16 @@
+// Elimination with rows swapped, as the oracle has it: sums are rounded once (reference_sum.h).
+#pragma once
+#include <cstdint>
+
+namespace cleave {
+
+// A of m rows and n columns becomes L and U in place, A = P L U. Step k swaps row k with row
+// pivots[k] - 1, which has the largest |x| in column k, the first of equal ones; without `swaps` it
+// is row k. Gives k + 1 for the first 0 on the diagonal of U, else 0.
+int64_t eliminate(double* a, int64_t* pivots, int64_t m, int64_t n, bool swaps);
+
+// X of n rows and m columns becomes A^-1 X, or A^-T X, in place. The pivots are rows.
+void solve_eliminated(const double* lu, const int64_t* pivots, double* x, int64_t n, int64_t m,
+                      bool transposed);
+
+}  // namespace cleave
