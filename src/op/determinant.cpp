@@ -7,8 +7,8 @@
 //   (C1) A is f32 or f64  (C2) at least two dims  (C3) square
 //
 // The transpose is factored (linalg_lu_factor_ex), as ATen does for A in row-major memory: what is
-// made of LU and pivots outside, a joint graph of AOTAutograd's, expects that. A singular matrix has
-// result 0, sign 0 and logabsdet -inf; of NaN the sign is 0.
+// made of LU and pivots outside, a joint graph of AOTAutograd's, expects that. A singular matrix
+// has result 0, sign 0 and logabsdet -inf; of NaN the sign is 0.
 //
 // The gradient is result A^-T. Zeros on the diagonal of U are taken for the dtype's smallest step
 // there, in A^-T and result both, so that it is right where the rank is n - 1; PyTorch has 0 there.

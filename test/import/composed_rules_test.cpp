@@ -194,6 +194,9 @@ TEST(ComposedRules, StructureOfMatrices) {
   EXPECT_VALUES(value_of("kron.default", {v, {"other", {2}, {1, 10}}}, {}, {{4}}), 1, 10, 2, 20);
   EXPECT_VALUES(value_of("linalg_matrix_power.default", {m}, {{"n", number(3)}}, {{2, 2}}), 37, 54,
                 81, 118);
+  EXPECT_VALUES(value_of("linalg_matrix_power.default", {{"self", {2, 2}, {0, 2, 4, 1}}},
+                         {{"n", number(-2)}}, {{2, 2}}),
+                0.140625, -0.03125, -0.0625, 0.125);
   EXPECT_VALUES(value_of("linalg_matrix_norm.default", {{"A", {2, 2}, {1, -2, 3, 4}}},
                          {{"ord", real(inf)}}, {{}}),
                 7);

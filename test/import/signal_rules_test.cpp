@@ -1,6 +1,7 @@
-// Rules of quantization, windows, unpooling, weights as lengths and directions, and triangular
-// systems, on the oracle: values, and gradients where these aren't the derivative's.
+// Rules of quantization, windows, unpooling, weights as lengths and directions, triangular systems
+// and factorizations, on the oracle: values, and gradients where these aren't the derivative's.
 // tests: quantize_rules.cpp window_rules.cpp unpool_rules.cpp weight_norm_rules.cpp solve_rules.cpp
+// tests: factor_rules.cpp
 #include "test/import/reading.h"
 
 namespace cleave::exported {
@@ -207,6 +208,67 @@ TEST(SignalRules, TriangularSystems) {
   expect_answer(
       Tensors().input("self", {2, 2}, {2, 0, 1, 1}).of("cholesky_inverse.default", {2, 2}, {}),
       {0.5, -0.5, -0.5, 1});
+}
+
+Answer of_matrix(const std::string& op, const std::string& name, Numbers x,
+                 std::vector<int64_t> sizes, std::vector<NamedArgument> more = {}) {
+  return Tensors().param(name, {2, 2}, std::move(x)).of(op, std::move(sizes), std::move(more));
+}
+
+// Numbers of PyTorch 2.13.
+TEST(SignalRules, Factorizations) {
+  const Numbers positive{4, 2, 2, 5}, swapped{0, 2, 4, 1}, dp{0.1875, 0.125, 0.125, 0.25};
+  expect_answer(of_matrix("linalg_cholesky.default", "self", positive, {2, 2}), {2, 0, 1, 2}, dp);
+  expect_answer(of_matrix("cholesky.default", "self", positive, {2, 2}, {{"upper", flag(true)}}),
+                {2, 1, 0, 2}, dp);
+  const Numbers inverse{-0.125, 0.25, 0.5, 0}, di{-0.046875, -0.1875, -0.03125, -0.125};
+  expect_answer(of_matrix("linalg_inv.default", "A", swapped, {2, 2}), inverse, di);
+  expect_answer(of_matrix("inverse.default", "self", swapped, {2, 2}), inverse, di);
+  for (const std::string name : {"linalg_det.default", "det.default"})
+    expect_answer(of_matrix(name, name[0] == 'd' ? "self" : "A", swapped, {}), {-8},
+                  {1, -4, -2, 0});
+  expect_answer(of_matrix("logdet.default", "self", positive, {}), {std::log(16)},
+                {0.3125, -0.125, -0.125, 0.25});
+  EXPECT_TRUE(std::isnan(of_matrix("logdet.default", "self", swapped, {}).value.at(0)));
+}
+
+TEST(SignalRules, SystemsOfAnyMatrix) {
+  const auto solved = [](Numbers b, std::vector<int64_t> sizes, bool left) {
+    return Tensors()
+        .param("A", {2, 2}, {0, 2, 4, 1})
+        .input("B", sizes, std::move(b))
+        .of("linalg_solve.default", sizes, {{"left", flag(left)}});
+  };
+  expect_answer(solved({2, 3}, {2}, true), {0.5, 1}, {-0.1875, -0.375, -0.125, -0.25});
+  expect_answer(solved({4, 5}, {1, 2}, false), {2, 1}, {-0.25, -1, -0.125, -0.5});
+  expect_answer(Tensors()
+                    .input("self", {2, 1}, {2, 3})
+                    .input("LU_data", {2, 2}, {4, 1, 0, 2})
+                    .input("LU_pivots", {2}, {2, 2}, DType::i32)
+                    .of("lu_solve.default", {2, 1}, {}),
+                {0.5, 1});
+}
+
+// What a run says of a matrix that can't be factored.
+std::string failure_of(const std::string& op, const std::string& name) {
+  Tensors t;
+  t.input(name, {2, 2}, {1, 2, 2, 4});
+  t.reading.node("y", {2, 2}, op, t.arguments);
+  if (const Status s = t.reading.reader.read(t.reading.source); !s.ok()) return s.failure().message;
+  t.reading.graph.add_return({value_or_bug(t.reading.reader.value("y"))});
+  const std::map<std::string, Array> given{
+      {name, array_of(Type(DType::f32, {2, 2}), &t.values.at(name))}};
+  const Result<Arrays> out = interpret(t.reading.graph, given);
+  return out.ok() ? "" : out.failure().message;
+}
+
+TEST(SignalRules, MatricesThatCantBeFactoredEndTheRun) {
+  EXPECT_EQ(failure_of("linalg_cholesky.default", "self"),
+            "linalg.cholesky: The factorization could not be completed because the input is not "
+            "positive-definite");
+  EXPECT_EQ(failure_of("linalg_inv.default", "A"),
+            "linalg.inv: The inversion could not be completed because the input matrix is "
+            "singular");
 }
 
 }  // namespace

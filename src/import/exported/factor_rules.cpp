@@ -1,7 +1,8 @@
 // Functions of matrices that stand on a factorization: what torch.export.export leaves of
-// torch.linalg in its graphs. Those that raise an error in PyTorch end the run with its first words:
+// torch.linalg in its graphs. What raises an error in PyTorch ends the run with its first words:
 //
-//   linalg_cholesky(x)  ->  L, info = linalg_cholesky_ex(x);  _functional_assert_async(info == 0, L)
+//   linalg_cholesky(x)  ->  L, info = linalg_cholesky_ex(x)
+//                           _functional_assert_async(all(info == 0), L)
 #include <cmath>
 
 #include "import/exported/rules.h"
@@ -35,12 +36,7 @@ Values cholesky(Call& c, const std::string& name) {
   return {checked(c, both[0], both[1], name + ": " + not_positive)};
 }
 
-Values inverse(Call& c) {
-  const Values both = made(c, "linalg_inv_ex", {matrix_of(c)});
-  return {checked(c, both[0], both[1],
-                  "linalg.inv: The inversion could not be completed because the input matrix is "
-                  "singular")};
-}
+Values inverse(Call& c) { return {inverse_of(c, matrix_of(c))}; }
 
 Values solved(Call& c) {
   return made(c, "_linalg_solve_ex", {c.tensor("A"), c.tensor("B")},
@@ -94,6 +90,13 @@ Values logdet(Call& c) {
 }
 
 }  // namespace
+
+ValueId inverse_of(Call& c, ValueId x) {
+  const Values both = made(c, "linalg_inv_ex", {x});
+  return checked(c, both[0], both[1],
+                 "linalg.inv: The inversion could not be completed because the input matrix is "
+                 "singular");
+}
 
 std::span<const RuleRow> factor_rules() {
   static constexpr RuleRow rows[] = {

@@ -64,6 +64,7 @@ std::span<const RuleRow> window_rules();
 ValueId floating_self(Call& c);  // integers and booleans in f32, as PyTorch converts them
 ValueId matmul(Call& c, ValueId a, ValueId b);
 ValueId linear(Call& c, ValueId input, ValueId weight, ValueId bias);
+ValueId inverse_of(Call& c, ValueId x);  // the run of one that is singular fails
 ValueId softmax(Call& c, ValueId x, int64_t dim, const std::string& op);
 ValueId log_sigmoid(Call& c, ValueId x);
 ValueId log_of_sum(Call& c, ValueId a, ValueId b);  // log(exp(a) + exp(b))

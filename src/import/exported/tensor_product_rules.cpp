@@ -1,6 +1,7 @@
 // Products of tensors over chosen dims, powers and norms of matrices.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "import/exported/rules.h"
 
@@ -68,11 +69,15 @@ Values tensordot(Call& c) {
   return {c.view(c.op("mm", {a, b}), result)};
 }
 
-// [.., n, n] to the power k by squaring.
+// [.., n, n] to the power k by squaring; below 0 of the inverse.
 Values matrix_power(Call& c) {
-  const V x = self_of(c);
+  V x = self_of(c);
   int64_t k = c.integer("n", 1);
-  if (k < 0) return {c.fail("an inverse of a matrix")};
+  if (k == std::numeric_limits<int64_t>::min()) return {c.fail("the power {} of a matrix", k)};
+  if (k < 0) {
+    x = inverse_of(c, x);
+    k = -k;
+  }
   if (k == 0) {
     const Dim n = c.size(x, -1);
     const V i = c.op("arange", {}, {{"end", n}});
