@@ -23,8 +23,14 @@ def is_tangent(node):
     return node.op == "placeholder" and "tangents" in str(node.target)
 
 
+def is_token(node):
+    """Whether a placeholder says that what has an effect runs in order; it has no gradient among the outputs."""
+    effects = torch.ops.higher_order.with_effects
+    return node.op == "placeholder" and any(m.target is effects and m.args[0] is node for m in node.users)
+
+
 def joint_text(graph, results, reason_outside):
-    """graph: an FX graph whose output begins with as many results; the gradients of its inputs follow.
+    """graph: an FX graph whose output begins with as many results; the gradients of its inputs, tokens aside, follow.
 
     Raises BackwardOutside where a call outside depends on a tangent.
     """
@@ -32,7 +38,7 @@ def joint_text(graph, results, reason_outside):
     nodes = list(graph.nodes)
     outputs = next(n for n in nodes if n.op == "output").args[0]
     gradients = list(outputs[results:])
-    primals = [n for n in nodes if n.op == "placeholder" and not is_tangent(n)]
+    primals = [n for n in nodes if n.op == "placeholder" and not is_tangent(n) and not is_token(n)]
     of_tangents = _readers_of([n for n in nodes if is_tangent(n)], nodes)
     for n in nodes:
         v = n.meta.get("val")

@@ -7,6 +7,7 @@ import math
 import torch
 
 from cleave.dynamo.memory_rules import MEMORY_RULES, scattered
+from cleave.fx.linalg import linalg_lu
 
 
 def as_strided_scatter(self, src, size, stride, storage_offset=None):
@@ -195,7 +196,8 @@ RULES = {aten._neg_view.default: neg_view,
          aten.triangular_solve.default: triangular_solve,
          aten.cholesky_solve.default: cholesky_solve, aten._cholesky_solve_helper.default: cholesky_solve,
          aten.cholesky_inverse.default: cholesky_inverse,
-         aten._linalg_det.default: linalg_det, aten._linalg_slogdet.default: linalg_slogdet}
+         aten._linalg_det.default: linalg_det, aten._linalg_slogdet.default: linalg_slogdet,
+         aten.linalg_lu.default: linalg_lu}
 
 
 def rule_of(op):

@@ -22,8 +22,8 @@ INFERRED = "cleave_inferred"
 GRAPH = "cleave_graph"
 # Where a tensor's memory is, which cleave decides.
 PLACES = ("layout", "device", "pin_memory")
-# What factors the transpose of a matrix in row-major memory, as cleave does, and else the matrix.
-BY_TRANSPOSE = {"aten::_linalg_det", "aten::_linalg_slogdet"}
+# What factors the transpose of a matrix in row-major memory, as cleave does, and else the matrix: the first result that tells.
+BY_TRANSPOSE = {"aten::_linalg_det": 1, "aten::_linalg_slogdet": 2}
 # What acts on the elements in memory, which is what their operand's strides say in PyTorch and row-major in cleave.
 OF_MEMORY = {"aten::as_strided", "aten::view.dtype", "aten::as_strided_scatter", "aten::set_"}
 
@@ -86,7 +86,8 @@ def check_sayable(node):
         of = node.args[0].meta["val"]
         if not is_row_major(of) or of.storage_offset() != 0:
             raise NoText("it reads memory that isn't row-major")
-    if str(target._schema.name) in BY_TRANSPOSE and not is_row_major(node.args[0].meta["val"]):
+    factors = BY_TRANSPOSE.get(str(target._schema.name))
+    if factors and not is_row_major(node.args[0].meta["val"]) and any(m.args[1] >= factors for m in node.users):
         raise NoText("it factors a matrix that isn't row-major")
 
 

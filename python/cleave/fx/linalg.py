@@ -41,6 +41,12 @@ def linalg_lu_factor(A, *, pivot=True):
     return _checked(lu, info, ZERO_ON_DIAGONAL), pivots
 
 
+def linalg_lu(A, *, pivot=True):
+    lu, pivots, _ = aten.linalg_lu_factor_ex.default(A, pivot=pivot)
+    return aten.lu_unpack.default(lu, pivots)
+
+
 CHECKED = {aten.linalg_cholesky.default: linalg_cholesky, aten.cholesky.default: cholesky,
            aten.linalg_inv.default: linalg_inv, aten.inverse.default: linalg_inv,
-           aten.linalg_solve.default: linalg_solve, aten.linalg_lu_factor.default: linalg_lu_factor}
+           aten.linalg_solve.default: linalg_solve, aten.linalg_lu_factor.default: linalg_lu_factor,
+           aten.linalg_lu.default: linalg_lu}
