@@ -84,46 +84,64 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   return Arrays{std::move(x)};
 }
 
-// Each line of X alone: swaps, one triangle from its first row, the other from its last one.
+// So many systems of one matrix are solved at a time, side by side.
+constexpr int64_t side_by_side = 64;
+
+// Swaps, one triangle from its first row, the other from its last one.
 void lower(loop::KernelBuilder& k, const OpView& op) {
   const std::vector<int64_t> shape = k.result(0).layout.shape;
   const bool left = op.bool_attr("left"), turned = is_turned(op);
   const DType own = op.out_type(0).dtype;
-  const size_t along = left ? shape.size() - 2 : shape.size() - 1;
-  const int64_t n = shape[along];
-  std::vector<int64_t> lines = shape;
-  lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(along));
-  for_each_element(k, lines, [&](const Exprs& line) {
-    const Exprs batch(line.begin(), line.end() - 1);
-    const auto place = [&](const Expr& i) {
-      Exprs at = line;
-      at.insert(at.begin() + static_cast<std::ptrdiff_t>(along), i);
-      return at;
+  const int64_t n = left ? shape[shape.size() - 2] : shape.back(),
+                m = left ? shape.back() : shape[shape.size() - 2];
+  if (numel_of(shape) == 0) return;
+  std::vector<int64_t> pieces(shape.begin(), shape.end() - 2), lines = pieces;
+  pieces.push_back((m + side_by_side - 1) / side_by_side);
+  lines.push_back(m);
+  const int sums = k.scratch(DType::f64, lines);
+  k.parallel(pieces, [&](const Exprs& piece) {
+    const Exprs batch(piece.begin(), piece.end() - 1);
+    const Expr begin = k.let(piece.back() * Expr(side_by_side), "begin");
+    const Expr count = k.let(binary(loop::Op::min, Expr(m) - begin, Expr(side_by_side)), "count");
+    const auto each = [&](const std::function<void(const Expr& system)>& body) {
+      k.each(count, [&](const Expr& c) { body(begin + c); });
     };
-    const auto x = [&](const Expr& i) { return k.load_result(0, place(i)); };
+    const auto place = [&](const Expr& i, const Expr& system) {
+      return left ? element(batch, i, system) : element(batch, system, i);
+    };
+    const auto x = [&](const Expr& i, const Expr& c) { return k.load_result(0, place(i, c)); };
+    const auto sum = [&](const Expr& c) { return k.load_result(sums, element(batch, c)); };
+    const auto set_sum = [&](const Expr& c, const Expr& value) {
+      k.store(sums, element(batch, c), value);
+    };
     const auto factor = [&](const Expr& i, const Expr& j) {
       const Exprs at = turned ? element(batch, j, i) : element(batch, i, j);
-      return cast(k.load_broadcast(at_lu, at), DType::f64);
+      return k.let(cast(k.load_broadcast(at_lu, at), DType::f64), "factor");
     };
     const auto from_end = [&](const Expr& step) { return k.let(Expr(n - 1) - step, "i"); };
     const auto swap = [&](const Expr& i) {
-      // pivots has no dim of rows: its batch is the line's
+      // pivots has no dim of rows: its batch is the matrix's
       const Expr pivot = cast(k.load_broadcast(at_pivots, element(batch, i)), DType::i64);
       const Expr at = k.checked_from_zero(pivot - Expr(1), n, pivots_of_rows);
-      const Expr kept = k.define(x(i), "kept");
-      k.store(0, place(i), x(at));
-      k.store(0, place(at), kept);
-    };
-    const auto solved = [&](const Expr& i, const Expr& count, bool back, bool divides) {
-      const Expr sum = k.define(cast(x(i), DType::f64), "sum");
-      k.loop(count, [&](const Expr& before) {
-        const Expr j = back ? k.let(i + Expr(1) + before, "j") : before;
-        k.assign(sum, sum - factor(i, j) * cast(x(j), DType::f64));
+      k.loop(count, [&](const Expr& c) {
+        const Expr system = begin + c, kept = k.define(x(i, system), "kept");
+        k.store(0, place(i, system), x(at, system));
+        k.store(0, place(at, system), kept);
       });
-      k.store(0, place(i), cast(divides ? sum / factor(i, i) : sum, own));
     };
-    k.loop(Expr(n),
-           [&](const Expr& i) { k.store(0, place(i), k.load_broadcast(at_known, place(i))); });
+    const auto solved = [&](const Expr& i, const Expr& known, bool back, bool divides) {
+      each([&](const Expr& c) { set_sum(c, cast(x(i, c), DType::f64)); });
+      k.loop(known, [&](const Expr& before) {
+        const Expr j = back ? k.let(i + Expr(1) + before, "j") : before, by = factor(i, j);
+        each([&](const Expr& c) { set_sum(c, sum(c) - by * cast(x(j, c), DType::f64)); });
+      });
+      const Expr by = divides ? factor(i, i) : loop::constant(DType::f64, 1);
+      each([&](const Expr& c) { k.store(0, place(i, c), cast(sum(c) / by, own)); });
+    };
+    k.loop(Expr(n), [&](const Expr& i) {
+      each(
+          [&](const Expr& c) { k.store(0, place(i, c), k.load_broadcast(at_known, place(i, c))); });
+    });
     if (!turned) k.loop(Expr(n), swap);
     k.loop(Expr(n), [&](const Expr& i) { solved(i, i, false, turned); });
     k.loop(Expr(n), [&](const Expr& step) { solved(from_end(step), step, true, !turned); });
