@@ -1,5 +1,5 @@
 // Operators of texts that have no entry: what a call of one becomes, and what is refused.
-// tests: composites.cpp parse_composite.cpp
+// tests: composites.cpp
 #include "import/exported/composites.h"
 
 #include <gtest/gtest.h>
