@@ -104,18 +104,19 @@ TEST(Composites, halves_are_rounded_once) {
 }
 
 TEST(Composites, messages) {
-  EXPECT_EQ(message_of("%y = cummax(%x; dim=1)"), "t:2:3: P6: 1 result, expected the 2 of cummax");
-  EXPECT_EQ(message_of("%y, %z = cummax(%x)"),
-            "t:2:12: P9: the attribute 'dim' of cummax is missing, expected it: it has no default");
+  EXPECT_EQ(message_of("%y = cummax(%x; dim=1)"), "t:2:3: P16: 1 result, expected the 2 of cummax");
+  EXPECT_EQ(
+      message_of("%y, %z = cummax(%x)"),
+      "t:2:12: P15: the attribute 'dim' of cummax is missing, expected it: it has no default");
   EXPECT_EQ(
       message_of("%y, %z = cummax(%x; dims=1)"),
-      "t:2:23: P9: cummax has no attribute 'dims', expected one of: dim; the nearest is 'dim'");
+      "t:2:23: P15: cummax has no attribute 'dims', expected one of: dim; the nearest is 'dim'");
   EXPECT_EQ(message_of("%x, %z = cummax(%x; dim=1)"),
-            "t:2:3: P7: the name %x is taken, expected a new one");
+            "t:2:3: P11: the name %x is taken, expected a new one");
   EXPECT_EQ(message_of("%y = hypot(%x)"),
-            "t:2:16: P8: the operand 'other' of hypot is missing, expected a value");
+            "t:2:16: P14: the operand 'other' of hypot is missing, expected a value");
   EXPECT_EQ(message_of("%y = hypot(%x, %x) : f32[3,2]"),
-            "t:2:24: P13: f32[3,2] is given, expected f32[2,3]");
+            "t:2:24: P17: f32[3,2] is given, expected f32[2,3]");
   EXPECT_TRUE(message_of("%y, %z = cummax(%x; dim=7)").starts_with("t:2:12: "))
       << message_of("%y, %z = cummax(%x; dim=7)");
 }
