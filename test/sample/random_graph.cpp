@@ -67,8 +67,8 @@ class Writer {
   // hang on each rounding, and pivots on which of two equal numbers is larger. Laws take their
   // samples.
   static bool is_factorization(const std::string& name) {
-    return name.starts_with("linalg_") ? name != "linalg_solve_triangular"
-                                       : name.starts_with("_linalg_");
+    return (name.starts_with("linalg_") || name.starts_with("_linalg_")) &&
+           name != "linalg_solve_triangular" && name != "linalg_vector_norm";
   }
   bool can_draw(const OpDef& op) const {
     return !is_factorization(op.name) && op.reference.present() && op.lower.present() &&
