@@ -107,7 +107,8 @@ void write_data(loop::KernelBuilder& k, const OpView& op) {
   const DType t = op.in_type(0).dtype;
   for (const int which : {1, 2})
     for_each_element(k, static_shape(op.out_type(which)), [&](const Exprs& i) {
-      const Expr row = i[i.size() - 2], column = i.back();
+      const Expr& row = i[i.size() - 2];
+      const Expr& column = i.back();
       const Expr x = k.load(0, i), zero = loop::constant(t, 0);
       const Expr diagonal = which == 1 ? loop::constant(t, 1) : x;
       const Expr is_kept = binary(which == 1 ? Op::lt : Op::gt, column, row);
