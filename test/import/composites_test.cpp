@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "interp/interpret.h"
 #include "ir/text.h"
 #include "op/registry.h"
@@ -94,6 +96,109 @@ TEST(Composites, calls_before_the_results_are_named_after_the_first) {
   const Result<cleave::Program> again = parse(print(*q), "again", ops());
   ASSERT_TRUE(again.ok()) << again.failure().message;
   EXPECT_EQ(difference(q->main, again->main), "");
+}
+
+struct TextCall {
+  std::string inputs, statement;
+};
+
+// One call of each, as PyTorch's decomposed graphs have them.
+const TextCall calls[] = {
+    {"%a: input i64[6]", "%y = __lshift__(%a; other=2) : i64[6]"},
+    {"%w: input f32[5,3], %i: input i64[4], %o: input i64[2]",
+     "%y, %b, %c, %d = _embedding_bag_forward_only(%w, %i, %o; mode=1) : f32[2,3], i64[4], i64[2], "
+     "i64[2]"},
+    {"%a: input f32[8], %s: input f32[1], %z: input i32[1], %e: input i64[1]",
+     "%y, %b = _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(%a, %s, %z, %e; "
+     "quant_min=0, quant_max=15) : f32[8], bool[8]"},
+    {"%a: input f32[4,1,3,1], %w: input f32[1,2,3,5], %b: input f32[4,1,1,5]",
+     "%y = _trilinear(%a, %w, %b; expand1=[], expand2=[], expand3=[], sumdim=[2,3]) : f32[4,2]"},
+    {"%a: input f32[1,2,7,9]",
+     "%y = _upsample_bicubic2d_aa(%a; output_size=[3,4], align_corners=false) : f32[1,2,3,4]"},
+    {"%a: input f32[1,2,7,9]",
+     "%y = _upsample_bilinear2d_aa(%a; output_size=[3,4], align_corners=false) : f32[1,2,3,4]"},
+    {"%d: input f32[3,4], %v: input f32[3,4], %g: input f32[3,1], %n: input f32[3,1]",
+     "%y, %b = _weight_norm_interface_backward(%d, %v, %g, %n; dim=0) : f32[3,4], f32[3,1]"},
+    {"%a: input f32[1,2,7,8]",
+     "%y, %b = adaptive_max_pool2d(%a; output_size=[2,3]) : f32[1,2,2,3], i64[1,2,2,3]"},
+    {"%a: input f32[1,2,5,7,4]",
+     "%y, %b = adaptive_max_pool3d(%a; output_size=[2,3,1]) : f32[1,2,2,3,1], i64[1,2,2,3,1]"},
+    {"%a: input f32[3,4], %b: input f32[2,3,5], %c: input f32[2,5,4]",
+     "%y = addbmm(%a, %b, %c; beta=2, alpha=0.5) : f32[3,4]"},
+    {"%a: input f32[3], %b: input f32[3,5], %c: input f32[5]",
+     "%y = addmv(%a, %b, %c; beta=0.5, alpha=2) : f32[3]"},
+    {"%a: input f32[5]", "%y = angle(%a) : f32[5]"},
+    {"%a: input i64[6], %b: input i32[6]", "%y = bitwise_left_shift(%a, %b) : i64[6]"},
+    {"%a: input i64[6], %b: input i64[6]", "%y = bitwise_right_shift(%a, %b) : i64[6]"},
+    {"%a: input f32[5], %b: input f32[3]", "%y = bucketize(%a, %b; right=true) : i64[5]"},
+    {"%a: input f32[4,4]", "%y = cholesky_inverse(%a) : f32[4,4]"},
+    {"%a: input f32[4,2], %b: input f32[4,4]", "%y = cholesky_solve(%a, %b) : f32[4,2]"},
+    {"%a: input f32[5], %b: input f32[5]", "%y = copysign(%a, %b) : f32[5]"},
+    {"%a: input f32[3,5]", "%y, %i = cummax(%a; dim=1) : f32[3,5], i64[3,5]"},
+    {"%a: input f32[3,5]", "%y, %i = cummin(%a; dim=0) : f32[3,5], i64[3,5]"},
+    {"%a: input f32[3,5], %b: input f32[3,5]", "%y = dist(%a, %b; p=3.0) : f32[]"},
+    {"%a: input f32[2,8], %s: input f32[2], %z: input i32[2]",
+     "%y, %m = fake_quantize_per_channel_affine_cachemask(%a, %s, %z; axis=0, quant_min=0, "
+     "quant_max=15) : f32[2,8], bool[2,8]"},
+    {"%a: input f32[8]",
+     "%y, %m = fake_quantize_per_tensor_affine_cachemask(%a; scale=0.1, zero_point=2, "
+     "quant_min=0, quant_max=15) : f32[8], bool[8]"},
+    {"%a: input f32[5], %b: input f32[5]", "%y = fmax(%a, %b) : f32[5]"},
+    {"%a: input f32[5], %b: input f32[5]", "%y = fmin(%a, %b) : f32[5]"},
+    {"%a: input f32[5], %b: input f32[5]", "%y = hypot(%a, %b) : f32[5]"},
+    {"%a: input f32[4,3], %i: input i64[3], %s: input f32[3,3]",
+     "%y = index_reduce(%a, %i, %s; dim=0, reduce=\"mean\", include_self=false) : f32[4,3]"},
+    {"%a: input f32[4,3]", "%y, %i = kthvalue(%a; k=2, dim=0, keepdim=true) : f32[1,3], i64[1,3]"},
+    {"%a: input f32[4], %b: input i64[4]", "%y = ldexp(%a, %b) : f32[4]"},
+    {"%a: input f32[3,5]", "%y = logcumsumexp(%a; dim=1) : f32[3,5]"},
+    {"%a: input f32[3,5]", "%y = median(%a) : f32[]"},
+    {"%a: input f32[3,5]", "%y, %i = median(%a; dim=1) : f32[3], i64[3]"},
+    {"%a: input f32[3,5]", "%y = nanmedian(%a) : f32[]"},
+    {"%a: input f32[3,5]", "%y, %i = nanmedian(%a; dim=1, keepdim=true) : f32[3,1], i64[3,1]"},
+    {"%a: input f32[2,3,4], %w: input f32[3]",
+     "%y, %m, %s = native_batch_norm(%a, %w; training=true, momentum=0.1, eps=1e-05) : "
+     "f32[2,3,4], f32[3], f32[3]"},
+    {"%a: input f32[2,5], %b: input f32[2,3], %o: input i64[2,5]",
+     "%y = searchsorted(%a, %b, %o; side=\"right\") : i64[2,3]"},
+    {"%a: input f32[5]", "%y = signbit(%a) : bool[5]"},
+    {"%b: input f32[4,2], %a: input f32[4,4]",
+     "%y, %c = triangular_solve(%b, %a; upper=false) : f32[4,2], f32[4,4]"},
+    {"", "%y = tril_indices(row=3, col=4, offset=-1) : i64[2,3]"},
+    {"", "%y = triu_indices(row=3, col=4, offset=1) : i64[2,6]"},
+    {"%a: input f32[1,2,4,5]",
+     "%y = upsample_bicubic2d(%a; output_size=[8,10], align_corners=false) : f32[1,2,8,10]"},
+    {"%a: input f32[1,2,2,4,3]",
+     "%y = upsample_trilinear3d(%a; output_size=[3,5,4], align_corners=true) : f32[1,2,3,5,4]"},
+    {"%a: input f32[3,5]", "%y, %m = var_mean(%a; dim=[1], correction=2) : f32[3], f32[3]"}};
+
+TEST(Composites, each_is_read_with_its_types) {
+  std::set<std::string> names;
+  for (const TextCall& call : calls) {
+    const Result<cleave::Program> p =
+        read("graph @g(" + call.inputs + ") {\n  " + call.statement + "\n  return %y\n}\n");
+    EXPECT_TRUE(p.ok()) << call.statement << "\n" << p.failure().message;
+    const size_t begin = call.statement.find("= ") + 2;
+    names.insert(call.statement.substr(begin, call.statement.find('(') - begin));
+  }
+  EXPECT_EQ(std::vector<std::string>(names.begin(), names.end()), aten_composite_names());
+}
+
+TEST(Composites, values_on_a_device_stay_there) {
+  const Result<cleave::Program> p = read(
+      "graph @g(%x: input f32[2,3]@cuda:0) {\n"
+      "  %y, %i = cummax(%x; dim=1) : f32[2,3]@cuda:0, i64[2,3]@cuda:0\n"
+      "  %n = bitwise_left_shift(%i, %i) : i64[2,3]@cuda:0\n  return %y, %n\n}\n");
+  EXPECT_TRUE(p.ok()) << p.failure().message;
+}
+
+TEST(Composites, sizes_with_symbols) {
+  const Result<cleave::Program> p = read(
+      "graph @g(%n: symint range(2,100), %x: input f32[n,3]) {\n"
+      "  %y, %i = cummax(%x; dim=1) !recompute(must_save) : f32[n,3], i64[n,3]\n"
+      "  %h = fmax(%y, %x) : f32[n,3]\n  return %h\n}\n");
+  ASSERT_TRUE(p.ok()) << p.failure().message;
+  const cleave::Node& node = p->main.node(p->main.value(p->main.find("y")).def);
+  EXPECT_EQ(node.tag.policy, Recompute::must_save);
 }
 
 TEST(Composites, halves_are_rounded_once) {

@@ -200,6 +200,13 @@ class AtenComposites : public Composites {
     return first == last ? nullptr : &first->second.def;
   }
 
+  std::vector<std::string> names() const {
+    std::vector<std::string> out;
+    for (const auto& [name, entry] : entries_)
+      if (out.empty() || out.back() != name) out.push_back(name);
+    return out;
+  }
+
   Result<Values> expand(Builder& b, const NodeSpec& call) const override {
     const std::string& overload = *overloads_.at(call.op);
     const Rule rule = find_rule(call.op->name, overload);
@@ -226,11 +233,14 @@ class AtenComposites : public Composites {
   std::map<const OpDef*, const std::string*> overloads_;
 };
 
-}  // namespace
-
-const Composites& aten_composites() {
+const AtenComposites& all_composites() {
   static const AtenComposites all;
   return all;
 }
+
+}  // namespace
+
+const Composites& aten_composites() { return all_composites(); }
+std::vector<std::string> aten_composite_names() { return all_composites().names(); }
 
 }  // namespace cleave::exported
