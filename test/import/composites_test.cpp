@@ -176,7 +176,10 @@ TEST(Composites, each_is_read_with_its_types) {
   for (const TextCall& call : calls) {
     const Result<cleave::Program> p =
         read("graph @g(" + call.inputs + ") {\n  " + call.statement + "\n  return %y\n}\n");
-    EXPECT_TRUE(p.ok()) << call.statement << "\n" << p.failure().message;
+    ASSERT_TRUE(p.ok()) << call.statement << "\n" << p.failure().message;
+    for (const Placeholder& input : p->main.placeholders())
+      EXPECT_NE(call.inputs.find("%" + p->main.name(input.value) + ":"), std::string::npos)
+          << print(p->main);
     const size_t begin = call.statement.find("= ") + 2;
     names.insert(call.statement.substr(begin, call.statement.find('(') - begin));
   }
