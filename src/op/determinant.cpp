@@ -150,22 +150,12 @@ Values grad_slogdet(Builder& b, const GradView& op) {
   return {solved(b, f.lu, f.pivots, op.dout(1))};
 }
 
-// Matrices that need their rows swapped, far from singular.
-SampleTensor matrix(DType t, std::vector<int64_t> shape) {
-  const int64_t n = shape.back();
-  std::vector<double> values;
-  for (int64_t k = 0; k < numel_of(shape); ++k)
-    values.push_back((n - 1 - k / n % n == k % n ? 2.0 : 0.0) +
-                     std::sin(static_cast<double>(3 * k + 1)) / 2);
-  return any_of(t, std::move(shape)).with(std::move(values));
-}
-
 Samples samples(bool logs) {
-  Samples out = {{{matrix(DType::f64, {3, 3})}},
-                 {{matrix(DType::f32, {3, 3})}},
-                 {{matrix(DType::f64, {2, 2, 2, 2})}},
-                 {{matrix(DType::f32, {3, 4, 4})}},
-                 {{matrix(DType::f32, {12, 12})}},
+  Samples out = {{{matrices_to_swap(DType::f64, {3, 3}, 0.5)}},
+                 {{matrices_to_swap(DType::f32, {3, 3}, 0.5)}},
+                 {{matrices_to_swap(DType::f64, {2, 2, 2, 2}, 0.5)}},
+                 {{matrices_to_swap(DType::f32, {3, 4, 4}, 0.5)}},
+                 {{matrices_to_swap(DType::f32, {12, 12}, 0.5)}},
                  {{f32({1, 1}).with({-3})}},
                  {{f64({2, 2, 2}).with({1, 2, 2, 4, NAN, 1, 2, 3})}},  // singular, NaN
                  {{f32({2, 0, 0})}},

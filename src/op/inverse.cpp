@@ -7,8 +7,6 @@
 //
 // info is that of linalg_lu_factor_ex: where it isn't 0 a 0 divides, and the inverse has infinities
 // and NaN.
-#include <cmath>
-
 #include "op/cost.h"
 #include "op/dims.h"
 #include "op/entry.h"
@@ -56,22 +54,12 @@ Values grad(Builder& b, const GradView& op) {
   return {b.neg(product(b, y, product(b, op.dout(0), y)))};
 }
 
-// Matrices that need their rows swapped, far from singular.
-SampleTensor matrix(DType t, std::vector<int64_t> shape) {
-  const int64_t n = shape.back();
-  std::vector<double> values;
-  for (int64_t k = 0; k < numel_of(shape); ++k)
-    values.push_back((n - 1 - k / n % n == k % n ? 4.0 : 0.0) +
-                     std::sin(static_cast<double>(3 * k + 1)));
-  return any_of(t, std::move(shape)).with(std::move(values));
-}
-
 Samples samples() {
-  return {{{matrix(DType::f64, {3, 3})}},
-          {{matrix(DType::f32, {3, 3})}},
-          {{matrix(DType::f64, {2, 2, 2, 2})}},
-          {{matrix(DType::f32, {2, 4, 4})}},
-          {{matrix(DType::f32, {20, 20})}},
+  return {{{matrices_to_swap(DType::f64, {3, 3})}},
+          {{matrices_to_swap(DType::f32, {3, 3})}},
+          {{matrices_to_swap(DType::f64, {2, 2, 2, 2})}},
+          {{matrices_to_swap(DType::f32, {2, 4, 4})}},
+          {{matrices_to_swap(DType::f32, {20, 20})}},
           {{f32({1, 1}).range(1, 2)}},
           {{f64({2, 2, 2}).with({0, 0, 0, 2, NAN, 1, 2, 3})}},  // singular, NaN
           {{f32({0, 0})}},

@@ -10,8 +10,6 @@
 // never larger), and swaps it with row k: pivots[k] is its number, counted from 1. Without `pivot`
 // it is k + 1. Where that element is 0, column k of L stays as it is; info is k + 1 for the first
 // such k, else 0. Sums are kept in f64, and each element is rounded once.
-#include <cmath>
-
 #include "op/cost.h"
 #include "op/dims.h"
 #include "op/entry.h"
@@ -197,18 +195,6 @@ Values grad(Builder& b, const GradView& op) {
   return {product(b, parts[0], all)};
 }
 
-// Matrices whose leading minors are far from 0, once rows are swapped.
-SampleTensor matrix(DType t, std::vector<int64_t> shape) {
-  const int64_t n = shape.back(), m = shape[shape.size() - 2];
-  std::vector<double> values;
-  for (int64_t k = 0; k < numel_of(shape); ++k) {
-    const int64_t i = k / n % m, j = k % n;
-    const double near = std::sin(static_cast<double>(3 * k + 1));  // no two are equal
-    values.push_back((m - 1 - i == j ? 4.0 : 0.0) + near);
-  }
-  return any_of(t, std::move(shape)).with(std::move(values));
-}
-
 Samples samples() {
   Samples out;
   for (const DType t : {DType::f64, DType::f32})
@@ -225,11 +211,11 @@ Samples samples() {
                                                  1,   2, 3, NAN, 4, 5, 6, 7, 9})},
                      how});
     }
-  out.insert(out.end(), {{{matrix(DType::f64, {5, 5})}},
-                         {{matrix(DType::f32, {2, 3, 4, 4})}},
-                         {{matrix(DType::f32, {2, 5, 3})}},
-                         {{matrix(DType::f64, {3, 5})}},
-                         {{matrix(DType::f32, {24, 24})}},
+  out.insert(out.end(), {{{matrices_to_swap(DType::f64, {5, 5})}},
+                         {{matrices_to_swap(DType::f32, {2, 3, 4, 4})}},
+                         {{matrices_to_swap(DType::f32, {2, 5, 3})}},
+                         {{matrices_to_swap(DType::f64, {3, 5})}},
+                         {{matrices_to_swap(DType::f32, {24, 24})}},
                          {{f32({1, 1}).range(1, 2)}},
                          {{f32({0, 0})}},
                          {{f32({2, 0, 3})}},

@@ -57,30 +57,12 @@ Result<Types> infer(const OpView& op) {
 Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   const Array &lu = *in[at_lu], &pivots = *in[at_pivots], &b = *in[at_known];
   Array x(b.dtype, static_shape(op.out_type(0)));
-  const bool left = op.bool_attr("left");
-  const int64_t n = lu.shape.back(), columns = x.shape.back(), rows = x.shape[x.shape.size() - 2],
-                m = left ? columns : rows;
+  const int64_t n = lu.shape.back();
   if (x.numel() == 0) return Arrays{std::move(x)};
-  std::vector<int64_t> batch(x.shape.begin(), x.shape.end() - 2), index(batch.size(), 0);
-  int64_t matrix = 0;
-  do {
-    const auto at = [&](const Array& t) {
-      return broadcast_position(index, std::vector<int64_t>(t.shape.begin(), t.shape.end() - 2));
-    };
-    const double* known = b.f.data() + at(b) * n * m;
-    double* y = x.f.data() + matrix++ * n * m;
-    const auto place = [&](int64_t i, int64_t j) { return left ? i * m + j : j * columns + i; };
-    const int64_t* order = pivots.i.data() + at(lu) * n;
-    std::vector<double> lines;
-    for (int64_t i = 0; i < n; ++i) {
-      if (order[i] < 1 || order[i] > n)
-        return user_error("{}: index {} is out of range [0, {})", pivots_of_rows, order[i] - 1, n);
-      for (int64_t j = 0; j < m; ++j) lines.push_back(known[place(i, j)]);
-    }
-    solve_eliminated(lu.f.data() + at(lu) * n * n, order, lines.data(), n, m, is_turned(op));
-    for (int64_t i = 0; i < n; ++i)
-      for (int64_t j = 0; j < m; ++j) y[place(i, j)] = lines[static_cast<size_t>(i * m + j)];
-  } while (next_index(index, batch));
+  for (const int64_t row : pivots.i)
+    if (row < 1 || row > n)
+      return user_error("{}: index {} is out of range [0, {})", pivots_of_rows, row - 1, n);
+  solve_all_eliminated(lu, pivots, b, op.bool_attr("left"), is_turned(op), x);
   return Arrays{std::move(x)};
 }
 

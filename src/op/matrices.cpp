@@ -1,6 +1,9 @@
 #include "op/matrices.h"
 
+#include <cmath>
+
 #include "op/dims.h"
+#include "op/sample_sets.h"
 
 namespace cleave {
 
@@ -122,6 +125,16 @@ Exprs element(const Exprs& matrix, const Expr& i) {
 
 int64_t matrices_in(const Array& x) {
   return numel_of(std::vector<int64_t>(x.shape.begin(), x.shape.end() - 2));
+}
+
+SampleTensor matrices_to_swap(DType t, std::vector<int64_t> shape, double scale) {
+  const int64_t n = shape.back(), m = shape[shape.size() - 2];
+  std::vector<double> values;
+  for (int64_t k = 0; k < numel_of(shape); ++k) {
+    const double pivot = m - 1 - k / n % m == k % n ? 4 : 0;
+    values.push_back(scale * (pivot + std::sin(static_cast<double>(3 * k + 1))));
+  }
+  return any_of(t, std::move(shape)).with(std::move(values));
 }
 
 }  // namespace cleave

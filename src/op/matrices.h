@@ -10,6 +10,7 @@
 
 #include "ir/builder.h"
 #include "ir/op_view.h"
+#include "ir/sample.h"
 #include "loop/kernel_builder.h"
 
 namespace cleave {
@@ -52,5 +53,9 @@ loop::Exprs element(const loop::Exprs& matrix, const loop::Expr& i);
 
 // ---- the oracle
 int64_t matrices_in(const Array& x);  // the size of the batch
+
+// ---- samples
+// Matrices that need their rows swapped, far from singular; no two elements are equal.
+SampleTensor matrices_to_swap(DType t, std::vector<int64_t> shape, double scale = 1);
 
 }  // namespace cleave

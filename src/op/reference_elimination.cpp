@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "op/broadcast.h"
 #include "op/reference_sum.h"
 
 namespace cleave {
@@ -50,6 +51,32 @@ void solve_eliminated(const double* lu, const int64_t* pivots, double* x, int64_
   for (int64_t i = 0; i < n; ++i) step(i, 0, i, transposed);
   for (int64_t i = n - 1; i >= 0; --i) step(i, i + 1, n, !transposed);
   for (int64_t i = n - 1; i >= 0 && transposed; --i) swap(i);
+}
+
+void solve_all_eliminated(const Array& lu, const Array& pivots, const Array& b, bool left,
+                          bool transposed, Array& x) {
+  if (x.numel() == 0) return;
+  const int64_t n = lu.shape.back(), columns = x.shape.back(),
+                m = left ? columns : x.shape[x.shape.size() - 2];
+  const std::vector<int64_t> batch(x.shape.begin(), x.shape.end() - 2);
+  std::vector<int64_t> index(batch.size(), 0);
+  const auto matrix_of = [&](const Array& t) {
+    return broadcast_position(index, std::vector<int64_t>(t.shape.begin(), t.shape.end() - 2));
+  };
+  const auto place = [&](int64_t i, int64_t j) { return left ? i * m + j : j * columns + i; };
+  double* y = x.f.data();
+  do {
+    const double* known = b.f.data() + matrix_of(b) * n * m;
+    std::vector<double> lines;
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = 0; j < m; ++j) lines.push_back(known[place(i, j)]);
+    const int64_t matrix = matrix_of(lu);
+    solve_eliminated(lu.f.data() + matrix * n * n, pivots.i.data() + matrix * n, lines.data(), n, m,
+                     transposed);
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = 0; j < m; ++j) y[place(i, j)] = lines[static_cast<size_t>(i * m + j)];
+    y += n * m;
+  } while (next_index(index, batch));
 }
 
 }  // namespace cleave

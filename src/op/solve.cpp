@@ -9,8 +9,6 @@
 //   (C8) *s and *t broadcast  (C9) a vector has no side: left
 //
 // Where info isn't 0 a 0 divides, and the result has infinities and NaN.
-#include <cmath>
-
 #include "op/broadcast.h"
 #include "op/cost.h"
 #include "op/dims.h"
@@ -101,61 +99,35 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
   lu.f = a.f;
   for (int64_t k = 0; k < matrices_in(a); ++k)
     out[3].i[k] = eliminate(lu.f.data() + k * n * n, pivots.i.data() + k * n, n, n, true);
-  if (x.numel() == 0) return out;
-  // How many dims of B and x are no batch, and the systems of each matrix.
-  const std::ptrdiff_t own = vector ? 1 : 2;
-  const int64_t columns = vector ? 1 : x.shape.back(),
-                m = vector || left ? columns : x.shape[x.shape.size() - 2];
-  const std::vector<int64_t> batch(x.shape.begin(), x.shape.end() - own);
-  std::vector<int64_t> index(batch.size(), 0);
-  int64_t next = 0;
-  do {
-    const auto at = [&](const Array& t, std::ptrdiff_t dims) {
-      return broadcast_position(index, std::vector<int64_t>(t.shape.begin(), t.shape.end() - dims));
-    };
-    const auto place = [&](int64_t i, int64_t j) { return left ? i * m + j : j * columns + i; };
-    const double* b = known.f.data() + at(known, own) * n * m;
-    std::vector<double> lines;
-    for (int64_t i = 0; i < n; ++i)
-      for (int64_t j = 0; j < m; ++j) lines.push_back(b[place(i, j)]);
-    const int64_t matrix = at(a, 2);
-    solve_eliminated(lu.f.data() + matrix * n * n, pivots.i.data() + matrix * n, lines.data(), n, m,
-                     !left);
-    double* y = x.f.data() + next++ * n * m;
-    for (int64_t i = 0; i < n; ++i)
-      for (int64_t j = 0; j < m; ++j) y[place(i, j)] = lines[static_cast<size_t>(i * m + j)];
-  } while (next_index(index, batch));
+  Array column = known;
+  if (vector) {
+    column.shape.push_back(1);
+    x.shape.push_back(1);
+  }
+  solve_all_eliminated(lu, pivots, column, left, !left, x);
+  if (vector) x.shape.pop_back();
   return out;
-}
-
-// Matrices that need their rows swapped, far from singular.
-SampleTensor matrix(DType t, std::vector<int64_t> shape) {
-  const int64_t n = shape.back();
-  std::vector<double> values;
-  for (int64_t k = 0; k < numel_of(shape); ++k)
-    values.push_back((n - 1 - k / n % n == k % n ? 4.0 : 0.0) +
-                     std::sin(static_cast<double>(3 * k + 1)));
-  return any_of(t, std::move(shape)).with(std::move(values));
 }
 
 Samples samples() {
   Samples out;
   for (const DType t : {DType::f64, DType::f32}) {
     for (const bool left : {true, false})
-      out.push_back({{matrix(t, {3, 3}),
+      out.push_back({{matrices_to_swap(t, {3, 3}),
                       any_of(t, left ? std::vector<int64_t>{3, 2} : std::vector<int64_t>{2, 3})},
                      {{"left", left}}});
-    out.push_back({{matrix(t, {3, 3}), any_of(t, {3})}});
-    out.push_back({{matrix(t, {2, 3, 3}), any_of(t, {2, 3})}});
-    out.push_back({{matrix(t, {2, 3, 3}), any_of(t, {3})}});
+    out.push_back({{matrices_to_swap(t, {3, 3}), any_of(t, {3})}});
+    out.push_back({{matrices_to_swap(t, {2, 3, 3}), any_of(t, {2, 3})}});
+    out.push_back({{matrices_to_swap(t, {2, 3, 3}), any_of(t, {3})}});
   }
-  out.insert(out.end(), {{{matrix(DType::f64, {2, 1, 2, 2}), f64({3, 2, 2})}},
-                         {{matrix(DType::f64, {2, 2}), f64({3, 1, 2})}, {{"left", false}}},
-                         {{matrix(DType::f32, {20, 20}), f32({20, 2})}},
-                         {{f64({2, 2, 2}).with({0, 0, 0, 2, NAN, 1, 2, 3}), f64({2, 2, 1})}},
-                         {{f32({0, 0}), f32({0, 3})}},
-                         {{f32({2, 2}).range(1, 2), f32({2, 0})}},
-                         {{f32({0, 2, 2}), f32({2, 3})}}});
+  out.insert(out.end(),
+             {{{matrices_to_swap(DType::f64, {2, 1, 2, 2}), f64({3, 2, 2})}},
+              {{matrices_to_swap(DType::f64, {2, 2}), f64({3, 1, 2})}, {{"left", false}}},
+              {{matrices_to_swap(DType::f32, {20, 20}), f32({20, 2})}},
+              {{f64({2, 2, 2}).with({0, 0, 0, 2, NAN, 1, 2, 3}), f64({2, 2, 1})}},
+              {{f32({0, 0}), f32({0, 3})}},
+              {{f32({2, 2}).range(1, 2), f32({2, 0})}},
+              {{f32({0, 2, 2}), f32({2, 3})}}});
   return out;
 }
 
