@@ -96,6 +96,7 @@ constexpr PassRow table[] = {
     {joint, 2, unfuse_addmm, "traces hold addmm too", "fuse_addmm asks the opposite"},
     {joint, 2, decompose_mm, "after fuse_addmm, which looks for products",
      "rows and columns of one have been found: bmm_to_mm"},
+    {joint, 2, fold_constant, "products of constants became elementwise", "nothing", !asked, again},
     {joint, 2, drop_noop, "products that became sums leave them", "nothing", !asked, again},
     {joint, 2, fold_view, "products that became sums leave them",
      "views are functional: none is written through", !asked, again},
