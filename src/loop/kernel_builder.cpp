@@ -185,7 +185,11 @@ Expr KernelBuilder::checked_from_zero(Expr index, int64_t bound, const std::stri
   Expr i = let(cast(std::move(index), DType::i64), "i");
   Expr inside = binary(Op::logical_and, binary(Op::ge, i, Expr(0)), binary(Op::lt, i, Expr(bound)));
   emit({Check{inside, i, Expr(bound), what, true}});
-  return i;
+  if (i->op != Op::var) return i;
+  // Of this block, though i may be of one around it: what is read there stays behind the check.
+  Expr own = fresh_var("i", DType::i64);
+  emit({Let{own, i}});
+  return own;
 }
 
 void KernelBuilder::check(Expr condition, const std::string& what) {
