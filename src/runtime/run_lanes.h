@@ -19,10 +19,11 @@ void run_lanes(long lanes, long pieces, Executor& executor, const F& f) {
   };
   struct Run {
     const F& f;
-    long lanes, shares;
+    long lanes, shares, visited;  // visited: shares that a lane looks at
     Share share[most];
   };
-  Run run{f, lanes, std::clamp(std::min<long>(lanes, executor.threads()), 1L, most), {}};
+  const long shares = std::clamp(std::min<long>(lanes, executor.threads()), 1L, most);
+  Run run{f, lanes, shares, pieces <= shares ? 1 : shares, {}};
   for (long i = 0; i < run.shares; ++i) {
     run.share[i].next.store(pieces * i / run.shares, std::memory_order_relaxed);
     run.share[i].end = pieces * (i + 1) / run.shares;
@@ -32,7 +33,7 @@ void run_lanes(long lanes, long pieces, Executor& executor, const F& f) {
       [](void* context, long lane) {
         Run& r = *static_cast<Run*>(context);
         const long own = lane * r.shares / r.lanes;
-        for (long k = 0; k < r.shares; ++k) {
+        for (long k = 0; k < r.visited; ++k) {
           Share& s = r.share[(own + k) % r.shares];
           while (s.next.load(std::memory_order_relaxed) < s.end) {
             const long i = s.next.fetch_add(1, std::memory_order_relaxed);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -157,6 +158,22 @@ TEST(ThreadPoolUse, WakesAfterSleeping) {
   }
 }
 
+// A job of fewer pieces than threads leaves the workers that it doesn't need alone; they take part
+// in the next one that needs them.
+TEST(ThreadPoolUse, JobsOfChangingSizesRunEachPieceOnce) {
+  const auto pool = make_thread_pool(6);
+  std::mt19937 random(1);
+  std::vector<int> hits;
+  for (int job = 0; job < 20000; ++job) {
+    hits.assign(1 + random() % 16, 0);
+    pool->parallel_for(
+        std::ssize(hits),
+        [](void* context, long piece) { ++(*static_cast<std::vector<int>*>(context))[piece]; },
+        &hits);
+    ASSERT_EQ(hits, std::vector<int>(hits.size(), 1)) << "job " << job;
+  }
+}
+
 TEST(ThreadPoolUse, OneForEachCoreByDefault) { EXPECT_GE(make_thread_pool()->threads(), 1); }
 
 TEST(ThreadPoolUse, NegativeIsRefused) {
@@ -166,6 +183,16 @@ TEST(ThreadPoolUse, NegativeIsRefused) {
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::user);
     EXPECT_STREQ(error.what(), "make_thread_pool: threads: -3, expected 0 or more");
+  }
+}
+
+TEST(ThreadPoolUse, TooManyAreRefused) {
+  try {
+    make_thread_pool(100'000);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::user);
+    EXPECT_STREQ(error.what(), "make_thread_pool: threads: 100000, expected at most 16384");
   }
 }
 
