@@ -56,6 +56,11 @@ def lstm():
     return module(lambda s, x: s.net(x)[0], net=lambda: nn.LSTM(4, 6, 2, batch_first=True, bidirectional=True))
 
 
+@case(lambda: [torch.randn(3, 5, 4)], tolerance=1e-4)
+def lstm_with_projection():
+    return module(lambda s, x: s.net(x), net=lambda: nn.LSTM(4, 6, 2, proj_size=3, bidirectional=True))
+
+
 @case(lambda: [torch.randn(5, 3, 4), torch.randn(1, 3, 6)], tolerance=1e-4)
 def gru():
     return module(lambda s, x, h: s.net(x, h), net=lambda: nn.GRU(4, 6))

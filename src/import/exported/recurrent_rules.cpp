@@ -1,11 +1,12 @@
 // LSTM, GRU and RNN, step by step.
 //
-//   lstm   i,f,g,o = W x + b + R h + r;  c' = s(f) c + s(i) tanh(g);  h' = s(o) tanh(c')
+//   lstm   i,f,g,o = W x + b + R h + r;  c' = s(f) c + s(i) tanh(g);  h' = P s(o) tanh(c')
 //   gru    r,z,n = W x + b,  r',z',n' = R h + r;  n = tanh(n + s(r + r') n')
 //          h' = n + s(z + z') (h - n)
 //   rnn    h' = tanh(W x + b + R h + r), or relu
 //
-// W x of all steps is one product. Gates stand in PyTorch's order.
+// P is there with `proj_size` alone. W x of all steps is one product. Gates stand in PyTorch's
+// order.
 #include "import/exported/rules.h"
 
 namespace cleave::exported {
@@ -19,7 +20,7 @@ struct State {
   V h, c;
 };
 struct Weights {
-  V input, hidden, input_bias, hidden_bias;
+  V input, hidden, input_bias, hidden_bias, projection;
 };
 
 V select(Call& c, V x, int64_t index) {
@@ -50,7 +51,8 @@ State step(Call& c, Cell cell, V x, const State& s, const Weights& w) {
   const Values g = gates(c, all, 4);
   const V in = c.op("sigmoid", {g[0]}), forget = c.op("sigmoid", {g[1]});
   const V next = c.op("add", {c.op("mul", {forget, s.c}), c.op("mul", {in, c.op("tanh", {g[2]})})});
-  return {c.op("mul", {c.op("sigmoid", {g[3]}), c.op("tanh", {next})}), next};
+  const V out = c.op("mul", {c.op("sigmoid", {g[3]}), c.op("tanh", {next})});
+  return {w.projection.valid() ? linear(c, out, w.projection, V()) : out, next};
 }
 
 struct Run {
@@ -75,11 +77,14 @@ Values recurrent(Call& c, Cell cell) {
              batch_first = c.flag("batch_first", false);
   const double dropout = c.flag("train", false) ? c.floating("dropout", 0) : 0;
   const Values params = c.tensors("params");
-  const int64_t directions = both ? 2 : 1, each = biases ? 4 : 2;
-  if (c.has("batch_sizes") || layers < 1 || layers > most_steps ||
-      static_cast<int64_t>(params.size()) != layers * directions * each)
-    return {c.fail("{} weights of {} layers (projections and packed sequences are not covered)",
-                   params.size(), layers)};
+  const int64_t directions = both ? 2 : 1;
+  if (c.has("batch_sizes") || layers < 1 || layers > most_steps)
+    return {c.fail("{} layers of packed sequences", layers)};
+  const int64_t weights = static_cast<int64_t>(params.size()), plain = biases ? 4 : 2;
+  const bool projects = cell == Cell::lstm && weights == layers * directions * (plain + 1);
+  const int64_t each = plain + (projects ? 1 : 0);
+  if (weights != layers * directions * each)
+    return {c.fail("{} weights of {} layers in {} directions", weights, layers, directions)};
   Values start = cell == Cell::lstm ? c.tensors("hx") : Values{c.tensor("hx")};
   start.resize(2);
   V x = c.tensor("input");
@@ -95,7 +100,8 @@ Values recurrent(Call& c, Cell cell) {
     for (int64_t d = 0; c.ok() && d < directions; ++d) {
       const int64_t k = layer * directions + d;
       const V* p = &params[static_cast<size_t>(k * each)];
-      const Weights w{p[0], p[1], biases ? p[2] : V(), biases ? p[3] : V()};
+      const Weights w{p[0], p[1], biases ? p[2] : V(), biases ? p[3] : V(),
+                      projects ? p[plain] : V()};
       const State s{select(c, start[0], k), cell == Cell::lstm ? select(c, start[1], k) : V()};
       const Run r = run(c, cell, x, steps, s, w, d == 1);
       outputs.push_back(r.outputs);
@@ -119,7 +125,7 @@ Values cell_step(Call& c, Cell cell) {
   Values s = cell == Cell::lstm ? c.tensors("hx") : Values{c.tensor("hx")};
   s.resize(2);
   const Weights w{c.tensor("w_ih"), c.tensor("w_hh"), c.maybe_tensor("b_ih"),
-                  c.maybe_tensor("b_hh")};
+                  c.maybe_tensor("b_hh"), V()};
   const State next =
       step(c, cell, linear(c, c.tensor("input"), w.input, w.input_bias), {s[0], s[1]}, w);
   return cell == Cell::lstm ? Values{next.h, next.c} : Values{next.h};
