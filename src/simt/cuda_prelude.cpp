@@ -115,6 +115,27 @@ constexpr emit::Definition items[] = {
      "    for (int i = 0; i < bytes; ++i) ((uint8_t *)to)[i] = ((const uint8_t *)from)[i];\n"
      "  }\n"
      "}\n"},
+    {"copy_ahead",
+     "// To shared memory, 16 bytes at a time, past registers and the first cache.\n"
+     "template <int bytes>\n"
+     "INLINE void copy_ahead(void *to, const void *from) {\n"
+     "#if __CUDA_ARCH__ >= 800\n"
+     "  const uint32_t at = (uint32_t)__cvta_generic_to_shared(to);\n"
+     "#pragma unroll\n"
+     "  for (int i = 0; i < bytes; i += 16)\n"
+     "    asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16;\" ::\"r\"(at + i),\n"
+     "                 \"l\"((const char *)from + i) : \"memory\");\n"
+     "#else\n"
+     "#pragma unroll\n"
+     "  for (int i = 0; i < bytes / 16; ++i) ((uint4 *)to)[i] = ((const uint4 *)from)[i];\n"
+     "#endif\n"
+     "}\n"},
+    {"wait_for_copies",
+     "INLINE void wait_for_copies() {\n"
+     "#if __CUDA_ARCH__ >= 800\n"
+     "  asm volatile(\"cp.async.wait_all;\" ::: \"memory\");\n"
+     "#endif\n"
+     "}\n"},
     {"team_mask",
      "// The lanes of this thread's team of `width`.\n"
      "INLINE uint32_t team_mask(int width) {\n"

@@ -183,6 +183,14 @@ class TextWriter {
   }
   void statement(const CopyIn& s) { copy(s.to, s.from, s.index, s.at, s.count, true); }
   void statement(const CopyOut& s) { copy(s.from, s.to, s.index, s.at, s.count, false); }
+  void statement(const CopyAhead& s) {
+    const auto e = exprs({s.at, s.index});
+    line(fmt::format("copy_ahead<{}>(&{}[{}], &{}[{}]);",
+                     s.count * size_of(k_.buffers[static_cast<size_t>(s.to)].dtype),
+                     names_.use(static_cast<size_t>(s.to)), e[0],
+                     names_.use(static_cast<size_t>(s.from)), e[1]));
+  }
+  void statement(const CopyWait&) { line("wait_for_copies();"); }
   void copy(int64_t own, int64_t other, const Expr& index, int64_t at, int64_t count, bool is_in) {
     const Buffer& b = k_.buffers[static_cast<size_t>(own)];
     std::string mine = names_.use(static_cast<size_t>(own));

@@ -46,6 +46,8 @@ class Dropper {
   void statement(Exchange& s) { reads(s.value); }
   void statement(CopyIn& s) { reads(s.index); }
   void statement(CopyOut& s) { reads(s.index); }
+  void statement(CopyAhead& s) { reads(s.at), reads(s.index); }
+  void statement(CopyWait&) {}
 
   std::unordered_set<int64_t> read_;
 };

@@ -57,8 +57,8 @@ struct Exchange {
   Expr var, value;
   int distance = 1, width = warp_lanes;
 };
-// `count` elements from `index` on of a buffer of the device, and from `at` on of one of the
-// thread, in accesses of up to 16 bytes. The index is a multiple of `count`.
+// `count` elements from `index` on of a buffer of the device or the block, and from `at` on of one of
+// the thread, in accesses of up to 16 bytes. The index is a multiple of `count`.
 struct CopyIn {
   int64_t to = 0, from = 0;
   Expr index;
@@ -69,8 +69,18 @@ struct CopyOut {
   Expr index;
   int64_t at = 0, count = 0;
 };
+// From a buffer of the device to one of the block, past the registers: it is there for this thread
+// behind its next CopyWait. `count` elements of 16 bytes or a multiple; both indices are multiples.
+struct CopyAhead {
+  int64_t to = 0, from = 0;
+  Expr at, index;
+  int64_t count = 0;
+};
+struct CopyWait {};
 struct Stmt {
-  std::variant<For, Let, Define, Assign, Store, If, Check, Barrier, Exchange, CopyIn, CopyOut> node;
+  std::variant<For, Let, Define, Assign, Store, If, Check, Barrier, Exchange, CopyIn, CopyOut,
+               CopyAhead, CopyWait>
+      node;
 };
 
 // global: memory of the device. shared: of the block. thread: of one thread; registers, where all

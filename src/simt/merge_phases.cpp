@@ -41,6 +41,10 @@ struct Uses {
   void of(const Exchange& s) { values(s.value); }
   void of(const CopyIn& s) { values(s.index), reads.insert(s.from), writes.insert(s.to); }
   void of(const CopyOut& s) { values(s.index), reads.insert(s.from), writes.insert(s.to); }
+  void of(const CopyAhead& s) {
+    values(s.at), values(s.index), reads.insert(s.from), writes.insert(s.to);
+  }
+  void of(const CopyWait&) {}
 };
 
 // Phases that are one launch.

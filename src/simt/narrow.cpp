@@ -63,6 +63,8 @@ class Narrower {
   void write(Barrier&) {}
   void write(Exchange& s) { s.value = expr(s.value); }
   void write(CopyIn& s) { s.index = index(s.index); }
+  void write(CopyAhead& s) { s.at = index(s.at), s.index = index(s.index); }
+  void write(CopyWait&) {}
   void write(CopyOut& s) { s.index = index(s.index); }
 
   Expr index(const Expr& e) { return fits(e) ? as_i32(e) : expr(e); }

@@ -124,7 +124,8 @@ void PhaseWriter::spread_among(const Elements& elements, int threads, Block& out
       to.push_back({std::move(inside)});
     };
     if (slots == 1) return write(Expr(0), out);
-    if (keeps_slots(elements, slots)) return spread_slots(elements, threads, slots, out);
+    if (!stage_row(elements, threads, slots, out) && keeps_slots(elements, slots))
+      return spread_slots(elements, threads, slots, out);
     For f{.var = fresh("slot"),
           .begin = Expr(0),
           .end = Expr(slots),
@@ -285,8 +286,8 @@ void PhaseWriter::chunk_elements(const Elements& elements, const Expr& first, bo
   for (size_t r = 0; r < static_cast<size_t>(repeats); ++r)
     for (const Wide& w : wide_)
       if (w.is_read)
-        out.push_back(
-            {CopyIn{w.local, w.buffer, w.first_indices[r], static_cast<int64_t>(r) * size, size}});
+        out.push_back({CopyIn{w.local, w.row >= 0 ? w.row : w.buffer, w.first_indices[r],
+                              static_cast<int64_t>(r) * size, size}});
 
   const Expr own = own_index_;
   if (own.defined()) own_index_ = own + repeat * Expr(size) + k;

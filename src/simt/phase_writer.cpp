@@ -43,6 +43,7 @@ int64_t PhaseWriter::add_buffer(std::string name, DType type, int64_t elements, 
 void PhaseWriter::begin(int team, int threads) {
   ranges_ = {}, affines_ = {}, pending_.clear(), locals_.clear(), scratch_.clear();
   one_stores_ = false;
+  first_buffer_ = to_.buffers.size();
   kept_.clear(), written_.clear(), read_again_.clear();
   team_ = team, teams_ = threads / team;
   block_ = fresh("block"), thread_ = fresh("thread");

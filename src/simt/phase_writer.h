@@ -101,6 +101,7 @@ class PhaseWriter {
   void spread(const Elements& elements, Block& out);
   void spread_among(const Elements& elements, int threads, Block& out);
   bool keeps_slots(const Elements& elements, int64_t slots) const;
+  bool stage_row(const Elements& elements, int threads, int64_t slots, Block& out);
   void spread_slots(const Elements& elements, int threads, int64_t slots, Block& out);
   void chunk(const Elements& elements, const Expr& number, const Expr& slot, Block& out);
   void chunk_at(const Elements& elements, const Expr& first, Block& out);
@@ -137,6 +138,7 @@ class PhaseWriter {
   std::unordered_map<int64_t, Local> locals_;
   int64_t scratch(size_t place, DType type, int64_t elements);
   std::vector<int64_t> scratch_;  // of the block, for sums
+  size_t first_buffer_ = 0;       // that the phase added
   // ---- of the chunk
   Expr own_index_;  // in buffers of which threads own their shares
   struct Wide {
@@ -145,6 +147,8 @@ class PhaseWriter {
     Exprs first_indices;  // of each repeat
     bool is_read = false, is_written = false;
     bool is_kept = false;
+    Expr by_element = {};  // the index by what stands for all loops' variables
+    int64_t row = -1;      // or read of this buffer of the block, which has the row's elements
   };
   std::vector<Wide> find_wide(const Elements& elements, const Expr& from);
   std::vector<Wide> wide_;
@@ -157,8 +161,10 @@ class PhaseWriter {
     int64_t elements = 0, chunk = 0, repeats = 0;  // of the loop
     int64_t slot = 0;                              // of the thread's chunks
     int64_t local = 0;
+    bool is_row = false;  // `local` is the block's, and has all elements in their order
   };
   std::vector<Kept> kept_;
+  const Kept* kept_as(const Kept& kept) const;
   static constexpr int64_t any_slot = -1;
   int64_t slot_ = 0;                          // that is written; any_slot: one of several
   bool keeps_ = false;                        // each slot has registers of its own

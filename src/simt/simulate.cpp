@@ -67,6 +67,7 @@ class PhaseRun {
     shared_shadow_ = {};
     waits_.assign(threads_ / static_cast<size_t>(team_) + 1, 0);
     gone_.assign(threads_, 0);
+    ahead_.assign(threads_, {});
     Values block(threads_), thread(threads_);
     for (size_t t = 0; t < threads_; ++t) {
       set_integer(block[t], phase_.block.type(), block_);
@@ -335,6 +336,28 @@ class PhaseRun {
   void statement(const CopyOut& s, const Threads& on) {
     copy(s.to, s.from, s.index, s.from, s.at, s.count, on);
   }
+  // What a thread copies ahead is read now, and written when it waits.
+  void statement(const CopyAhead& s, const Threads& on) {
+    const Values to = values(s.at, on), from = values(s.index, on);
+    const int64_t size = size_of(buffer(s.to).dtype);
+    for (size_t t = 0; t < threads_; ++t) {
+      if (!on[t]) continue;
+      const int64_t at = integer(to[t], s.at.type()), index = integer(from[t], s.index.type());
+      if (s.count * size % 16 != 0 || at * size % 16 != 0 || index * size % 16 != 0)
+        defect("%{}[{}]: {} bytes ahead aren't aligned", buffer(s.from).name, index,
+               s.count * size);
+      for (int64_t k = 0; k < s.count && !has_defect_; ++k) {
+        Slot v{};
+        load(v, s.from, index + k, t);
+        ahead_[t].push_back({v, s.to, at + k});
+      }
+    }
+  }
+  void statement(const CopyWait&, const Threads& on) {
+    for (size_t t = 0; t < threads_; ++t)
+      if (on[t])
+        for (const Ahead& a : std::exchange(ahead_[t], {})) store(a.value, a.buffer, a.at, t);
+  }
   void copy(int64_t to, int64_t from, const Expr& index, int64_t own, int64_t own_at, int64_t count,
             const Threads& on) {
     const Values first = values(index, on);
@@ -370,6 +393,11 @@ class PhaseRun {
   std::unordered_map<int64_t, Own> own_;
   std::vector<int64_t> waits_;
   Threads gone_;
+  struct Ahead {
+    Slot value;
+    int64_t buffer = 0, at = 0;
+  };
+  std::vector<std::vector<Ahead>> ahead_;  // by thread
 };
 
 }  // namespace

@@ -78,6 +78,15 @@ class Uses {
 
 }  // namespace
 
+const PhaseWriter::Kept* PhaseWriter::kept_as(const Kept& kept) const {
+  const auto known = std::ranges::find_if(kept_, [&](const Kept& k) {
+    return k.buffer == kept.buffer && k.index == kept.index && k.elements == kept.elements &&
+           k.chunk == kept.chunk &&
+           (k.is_row || (k.repeats == kept.repeats && k.slot == kept.slot));
+  });
+  return known == kept_.end() ? nullptr : &*known;
+}
+
 std::vector<PhaseWriter::Wide> PhaseWriter::find_wide(const Elements& elements, const Expr& from) {
   Uses uses;
   uses.block(*elements.body, 0, true);
@@ -133,18 +142,20 @@ std::vector<PhaseWriter::Wide> PhaseWriter::find_wide(const Elements& elements, 
       indices.push_back(replaced(at, values));
     }
     out.push_back({0, u.buffer, u.index, std::move(indices), !u.is_write, u.is_write});
+    out.back().by_element = replaced(at, VariableValues{{var->id(), shared_variable()}});
     const int64_t* count = elements.count.as_const_int();
     const auto writes = written_.find(u.buffer);
     if (team_ > 1 && count && elements.loops.size() == 1 && !in_columns_ &&
         (writes == written_.end() || writes->second == 1)) {
-      Kept kept{u.buffer,         replaced(at, VariableValues{{var->id(), shared_variable()}}),
-                *count,           elements.chunk,
-                elements.repeats, slot_};
-      const auto known = std::ranges::find_if(kept_, [&](const Kept& k) {
-        return k.buffer == kept.buffer && k.index == kept.index && k.elements == kept.elements &&
-               k.chunk == kept.chunk && k.repeats == kept.repeats && k.slot == kept.slot;
-      });
-      if (known != kept_.end()) {
+      Kept kept{u.buffer, out.back().by_element, *count, elements.chunk, elements.repeats, slot_};
+      if (const Kept* known = kept_as(kept); known && known->is_row) {
+        Wide& w = out.back();
+        w.row = known->local;
+        for (int64_t r = 0; r < elements.repeats; ++r)
+          w.first_indices[static_cast<size_t>(r)] = from + Expr(r * elements.stride);
+        w.local = add_buffer(b.name, b.dtype, elements.chunk * elements.repeats, Space::thread);
+        continue;
+      } else if (known) {
         out.back().local = known->local;
         if (!is_stored) out.back().is_read = false;
         continue;

@@ -28,7 +28,7 @@ bool text_has(const CudaKernel& k, const std::string& part) {
 }
 
 TEST(CudaText, of_kernels_that_people_read) {
-  for (const std::string name : {"add", "softmax", "columns", "tile"}) {
+  for (const std::string name : {"add", "softmax", "columns", "tile", "staged"}) {
     const std::string text = cuda_of(golden_file(name + ".loops")).text,
                       written = testing::TempDir() + name + ".cu";
     std::ofstream(written) << text;

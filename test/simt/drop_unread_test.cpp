@@ -41,7 +41,9 @@ TEST_F(DropUnread, what_any_statement_reads_stays) {
                        {Check{binary(loop::Op::lt, i, i), i, a, ""}},
                        {Exchange{b, a, 1, 32}},
                        {CopyIn{1, 0, a, 0, 4}},
-                       {CopyOut{0, 1, a, 0, 4}}};
+                       {CopyOut{0, 1, a, 0, 4}},
+                       {CopyAhead{1, 0, a, i, 4}},
+                       {CopyAhead{1, 0, i, a, 4}}};
   for (size_t k = 0; k < reads.size(); ++k) EXPECT_EQ(left({{Let{a, i}}, reads[k]}), 1) << k;
 }
 

@@ -140,6 +140,24 @@ TEST_F(SimulateThreads, a_wide_access_that_is_not_aligned) {
             "k: %x[128] is out of bounds, the buffer has 128 elements");
 }
 
+// What is copied ahead is there behind the thread's own wait, and races as any other write.
+TEST_F(SimulateThreads, copies_ahead) {
+  const Expr four = thread * Expr(4);
+  const auto copies = [&](const Expr& at, const Expr& from, Block rest) {
+    rest.insert(rest.begin(), {CopyAhead{s, x, at, from, 4}});
+    return found(rest, 1, 16);
+  };
+  const Block read = {{CopyWait{}}, {CopyIn{own, s, four, 0, 4}}, {CopyOut{y, own, four, 0, 4}}};
+  EXPECT_EQ(copies(four, four + Expr(64), read), no_defects);
+  EXPECT_EQ(y_memory[63], 127);
+  EXPECT_EQ(copies(four, four, {read[1]})[0], "k: %s[0] is read before it is written");
+  EXPECT_EQ(copies(four, four + Expr(2), read)[0], "k: %x[2]: 16 bytes ahead aren't aligned");
+  EXPECT_EQ(copies(four + Expr(2), four, read)[0], "k: %x[0]: 16 bytes ahead aren't aligned");
+  EXPECT_EQ(copies(four, four + Expr(68), read)[0],
+            "k: %x[128] is out of bounds, the buffer has 128 elements");
+  EXPECT_EQ(copies(Expr(0), four, read)[0], "k: %s[0]: threads 0 of block 0 and 1 of block 0 race");
+}
+
 TEST_F(SimulateThreads, a_barrier_that_half_of_a_team_reaches) {
   const auto waits = [&](int64_t threads, int width) {
     return found({{If{less(thread, threads), {{Barrier{width}}}, {}}}});
