@@ -114,24 +114,30 @@ Result<Arrays> reference_max(const OpView& op, std::span<const Array* const> in,
   return Arrays{y, indices};
 }
 
-Exprs lower_max(KernelBuilder& k, const OpView& op, const Exprs& index, size_t rank) {
+}  // namespace
+
+Exprs lower_max_pool(KernelBuilder& k, const OpView& op, const Exprs& index, size_t rank,
+                     PoolPlace place) {
   const PoolWindows w = pool_windows(op, rank);
   const Ints size = pooled_part(static_shape(op.in_type(0)), rank),
              count = pooled_part(static_shape(op.out_type(0)), rank);
   const DType t = loop::compute_type(op.in_type(0).dtype);
-  Exprs start, first;  // the window's corner, and its first element inside
+  Exprs start, first, skipped;  // the window's corner, its first element inside, taps before it
   for (size_t d = 0; d < rank; ++d) {
     const Expr& o = index[index.size() - rank + d];
     start.push_back(k.let(o * Expr(w.stride[d]) - Expr(w.padding[d]), "start"));
     const Expr missing = at_least(Expr(0) - start[d], Expr(0));
-    first.push_back(w.padding[d] == 0
-                        ? start[d]
-                        : start[d] + quotient_up(missing, w.dilation[d]) * Expr(w.dilation[d]));
+    skipped.push_back(w.padding[d] == 0 ? Expr(0) : quotient_up(missing, w.dilation[d]));
+    first.push_back(w.padding[d] == 0 ? start[d] : start[d] + skipped[d] * Expr(w.dilation[d]));
   }
   const Expr least = is_floating(t) ? loop::identity_of(loop::ReduceOp::max, t)
                                     : loop::constant_int(t, min_of(op.in_type(0).dtype));
   const Expr best = k.define(least, "best");
-  const Expr where = k.define(position_in(first, size), "where");
+  const auto place_of = [&](const Exprs& at, const Exprs& tap) {
+    return place == PoolPlace::index ? position_in(at, size)
+                                     : loop::cast(position_in(tap, w.kernel), DType::i32);
+  };
+  const Expr where = k.define(place_of(first, skipped), "where");
   for_each_window_tap(k, w.kernel, [&](const Exprs& tap) {
     Exprs at;
     Expr inside;
@@ -149,10 +155,12 @@ Exprs lower_max(KernelBuilder& k, const OpView& op, const Exprs& index, size_t r
     if (is_floating(t)) better = binary(loop::Op::logical_or, better, unary(loop::Op::isnan, x));
     better = k.let(both_hold(inside, better), "better");
     k.assign(best, select(better, x, best));
-    k.assign(where, select(better, position_in(at, size), where));
+    k.assign(where, select(better, place_of(at, tap), where));
   });
   return {best, where};
 }
+
+namespace {
 
 NamedAttrs pool_attrs(const OpView& op) {
   NamedAttrs attrs;
@@ -284,7 +292,7 @@ OpDef forward(size_t rank, Lazy<Samples> samples, Lazy<Rejects> rejects) {
         return {b.call1(name + "_backward", {op.dout(0), op.in(0), op.out(1)}, pool_attrs(op))};
       },
       .lower = loop::elementwise([rank](KernelBuilder& k, const OpView& op, const Exprs& index) {
-        return lower_max(k, op, index, rank);
+        return lower_max_pool(k, op, index, rank, PoolPlace::index);
       }),
       .cost =
           [rank](const OpView& op) {

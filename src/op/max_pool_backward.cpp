@@ -236,6 +236,14 @@ DimTaps dilated_windows_over(const PoolWindows& w, size_t d, int64_t count) {
   return out;
 }
 
+}  // namespace
+
+DimTaps windows_that_contain(const PoolWindows& w, size_t d, int64_t count) {
+  return w.dilation[d] == 1 ? windows_over(w, d, count) : dilated_windows_over(w, d, count);
+}
+
+namespace {
+
 void lower_backward(KernelBuilder& k, const OpView& op, size_t rank) {
   const PoolWindows w = pool_windows(op, rank);
   const Ints shape = static_shape(op.in_type(at_self)), windows = static_shape(op.in_type(at_grad)),
@@ -246,8 +254,7 @@ void lower_backward(KernelBuilder& k, const OpView& op, size_t rank) {
   std::vector<DimTaps> dims;
   Ints counts;
   for (size_t d = 0; d < rank; ++d) {
-    dims.push_back(w.dilation[d] == 1 ? windows_over(w, d, count[d])
-                                      : dilated_windows_over(w, d, count[d]));
+    dims.push_back(windows_that_contain(w, d, count[d]));
     counts.push_back(dims[d].count);
   }
   const Expr zero = loop::constant(loop::compute_type(op.out_type(0).dtype), 0);

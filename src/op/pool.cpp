@@ -1,5 +1,7 @@
 #include "op/pool.h"
 
+#include "op/pool_offsets.h"
+
 namespace cleave {
 
 using loop::Expr;
@@ -58,7 +60,7 @@ Status check_pool_rank(const OpView& op, int input, size_t rank) {
   return {};
 }
 
-Result<Shape> pooled_shape(const OpView& op, int input, size_t rank) {
+Status check_pool_windows(const OpView& op, size_t rank) {
   const PoolWindows w = pool_windows(op, rank);
   CLEAVE_CHECK(check_list(op, "kernel_size", w.kernel, rank, 1));
   CLEAVE_CHECK(check_list(op, "stride", w.stride, rank, 1));
@@ -70,6 +72,12 @@ Result<Shape> pooled_shape(const OpView& op, int input, size_t rank) {
       return op.broken("C2", "padding has {}, expected at most {}, half of the window",
                        w.padding[d], half);
   }
+  return {};
+}
+
+Result<Shape> pooled_shape(const OpView& op, int input, size_t rank) {
+  CLEAVE_CHECK(check_pool_windows(op, rank));
+  const PoolWindows w = pool_windows(op, rank);
   CLEAVE_CHECK(check_pool_rank(op, input, rank));
   Shape shape = op.in_type(input).shape;
   for (size_t d = 0; d < rank; ++d) {

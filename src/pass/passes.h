@@ -70,10 +70,12 @@ Pass schedule_collectives();
 // decomposed
 Pass add_rows();
 Pass channels_last();
+Pass fold_strides();
 Pass join_pads();
 Pass join_statistics();
 Pass merge_equal();
 Pass move_to_readers();
+Pass pool_offsets();
 Pass recompute_dropout_masks();
 Pass split_folds();
 Pass sum_products();

@@ -155,6 +155,14 @@ constexpr PassRow table[] = {
      "single convolutions; before merge_equal, as a value is seen in the other order many times",
      "sizes are known; nothing after it looks for convolutions or pools", asked, !again,
      !pays_frozen, pays_on_gpu},
+    {decomposed, 2, fold_strides,
+     "on a GPU, whose tensor cores read 8 channels at once: after channels_last, which makes the "
+     "calls that it looks for; before merge_equal, as an image is folded for each of them",
+     "nothing after it looks for convolutions", asked, !again, !pays_frozen, pays_on_gpu},
+    {decomposed, 2, pool_offsets,
+     "on a GPU, where a check of indices is a pass over memory: after channels_last, which finds "
+     "poolings by their indices",
+     "nothing after it looks for poolings", asked, !again, !pays_frozen, pays_on_gpu},
     {decomposed, 2, turn_folds,
      "on a GPU, whose threads read neighbours of what they fold: after channels_last, behind which "
      "norms of groups read images in another order",
