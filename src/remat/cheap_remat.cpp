@@ -164,8 +164,25 @@ class CheapRematerializer {
     return out;
   }
 
+  // Whether a call reads an operand through a permute, of as many elements as half of its result.
+  bool turns(NodeId n) const {
+    const int64_t elements = g_.type(g_.node(n).out(0)).numel().value();
+    return std::ranges::any_of(g_.node(n).inputs, [&](ValueId v) {
+      if (!v.valid() || v.is_number() || g_.type(v).is_none ||
+          2 * g_.type(v).numel().value() < elements)
+        return false;
+      for (NodeId view; v.valid() && (view = g_.value(v).def).valid();
+           v = g_.node(view).inputs[0]) {
+        if (!has(g_.node(view).op->traits, Trait::view)) return false;
+        if (g_.node(view).op->name == "permute") return true;
+      }
+      return false;
+    });
+  }
+
   bool may_repeat(NodeId n) const {
     const Node& node = g_.node(n);
+    if (turns(n)) return false;
     const Trait traits = traits_of(node);
     return has(traits, Trait::recomputable) && !has(traits, Trait::data_dependent) &&
            !runs_once(traits) && !has(traits, Trait::compute_intensive) && !asks_save(node);

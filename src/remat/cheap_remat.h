@@ -9,6 +9,9 @@
 // those that free most bytes for their time first, while all of them together take no more than a
 // small fraction of the program's time. If the estimated peak hardly falls, nothing is changed.
 //
+// What reads a large operand in another order than it lies in isn't cheap: images that are turned
+// for a library call are turned once.
+//
 // Peaks are estimated from the sizes of values, times from the cost table; of the program's time
 // calls that will be fused are as much as their results take to write. This is done to programs
 // without a budget; those with one are planned exactly (remat/budget_family.h). Bits don't change:

@@ -61,6 +61,23 @@ TEST(KeepLess, frees_what_is_cheap_to_compute) {
   EXPECT_LT(peak_of(g), before - 2 * 256 * 256 * 4);
 }
 
+// An image that two products read in another order than it lies in is turned once.
+TEST(KeepLess, turns_nothing_again) {
+  const auto calls_of = [](const std::string& turned) {
+    std::string text =
+        "graph @main(%x: input f32[256,256], %w: param f32[256,256]) {\n"
+        "  %p = permute(%x; dims=[1,0])\n  %v = view(%p; size=[256,256])\n  %t = neg(" +
+        turned + ")\n  %y0 = mm(%t, %w)\n";
+    for (int k = 1; k < 12; ++k) text += fmt::format("  %y{} = mm(%y{}, %w)\n", k, k - 1);
+    text += "  %z = mm(%t, %y11)\n  return %z, %v\n}\n";
+    Graph g = value_or_throw(parse(text, "t", core()));
+    return cheaply_recomputed(g, anything).calls;
+  };
+  EXPECT_EQ(calls_of("%x"), 1);
+  EXPECT_EQ(calls_of("%p"), 0);
+  EXPECT_EQ(calls_of("%v"), 0);
+}
+
 TEST(KeepLess, takes_no_more_time_than_it_may) {
   Graph g = joint_of(layers_text(6));
   int64_t whole = 0;
