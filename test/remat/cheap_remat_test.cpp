@@ -70,7 +70,7 @@ TEST(KeepLess, turns_nothing_again) {
         turned + ")\n  %y0 = mm(%t, %w)\n";
     for (int k = 1; k < 12; ++k) text += fmt::format("  %y{} = mm(%y{}, %w)\n", k, k - 1);
     text += "  %z = mm(%t, %y11)\n  return %z, %v\n}\n";
-    Graph g = value_or_throw(parse(text, "t", core()));
+    Graph g = value_or_throw(parse(text, "t", core())).main;
     return cheaply_recomputed(g, anything).calls;
   };
   EXPECT_EQ(calls_of("%x"), 1);
