@@ -25,7 +25,7 @@ Status check(const AttentionSpec& s, const AttentionKernel& kernel) {
   return check_sizes(s);
 }
 
-// A model of a core with two multiply-add units: `pairs` pairs of products (scores, and sums
+// A model of a core: `pairs` pairs of products (scores, and sums
 // weighted by them), exp of each score, and packing of the operands. Queries are rounded up to
 // panels.
 double cycles_of(const AttentionSpec& s, const AttentionKernel& kernel, double pairs) {
@@ -35,8 +35,8 @@ double cycles_of(const AttentionSpec& s, const AttentionKernel& kernel, double p
   const auto columns = static_cast<double>(s.columns), lanes = static_cast<double>(kernel.lanes);
   const auto widths = static_cast<double>(s.width + s.value_width);
   const double scores = rows * columns / (s.is_causal ? 2 : 1);
-  return heads *
-         (scores * (pairs * widths / 2 + of_exp) / lanes + pairs * (rows + columns) * widths);
+  return heads * (scores * (pairs * widths / kernel.multiply_adds() + of_exp / lanes) +
+                  pairs * (rows + columns) * widths);
 }
 
 AttentionOperands operands_of(void* const* at) {
@@ -150,9 +150,7 @@ long AttentionGradient::turns() const {
 int64_t AttentionGradient::partial_bytes() const {
   if (column_pieces_ == 1 || !spec_.wants_dquery) return 0;
   const AttentionSpec& f = spec_.forward;
-  return round_up(
-      f.key_group * f.rows * round_up(f.width, kernel_.lanes) * static_cast<int64_t>(sizeof(float)),
-      64);
+  return round_up(f.key_group * kernel_.dquery_floats(f) * static_cast<int64_t>(sizeof(float)), 64);
 }
 
 int64_t AttentionGradient::dmask_bytes() const {
@@ -241,7 +239,7 @@ void AttentionGradient::sum_head(long head, const AttentionBackward& at,
   const int64_t key_head = batch * key_heads + of_batch / f.key_group;
   const int64_t floats = static_cast<int64_t>(sizeof(float)), stride = partial_bytes() / floats;
   const float* first = reinterpret_cast<const float*>(partials) + key_head * stride +
-                       of_batch % f.key_group * f.rows * round_up(f.width, kernel_.lanes);
+                       of_batch % f.key_group * kernel_.dquery_floats(f);
   kernel_.sum_partial(spec_, at.dquery, {batch, of_batch, 0, f.rows}, first, column_pieces_,
                       stride * f.batch * key_heads);
 }

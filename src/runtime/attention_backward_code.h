@@ -24,15 +24,12 @@ void store_rows(const float* from, int64_t from_row, int64_t count, int64_t widt
 }
 
 template <class S>
-class BackwardBlock {
+class BackwardBlock : BackwardRange<S> {
  public:
   BackwardBlock(const AttentionBackwardSpec& spec, const AttentionBackward& at,
                 const AttentionRange& columns, float* partial, void* scratch)
-      : spec_(spec), f_(spec.forward), at_(at), columns_(columns), partial_(partial),
-        scratch_(sizes, spec, scratch), width_(rounded(f_.width, lanes)),
-        value_width_(rounded(f_.value_width, lanes)) {
-    if (f_.dropout_p > 0) drop_ = dropout_of(f_, at.in);
-  }
+      : BackwardRange<S>(spec, at, columns), partial_(partial), scratch_(sizes, spec, scratch),
+        width_(rounded(f_.width, lanes)), value_width_(rounded(f_.value_width, lanes)) {}
 
   void run() {
     for (int64_t g = 0; g < f_.key_group; ++g) begin(g);
@@ -51,7 +48,6 @@ class BackwardBlock {
     float* at;
     int64_t row;
   };
-  int64_t head(int64_t g) const { return columns_.head * f_.key_group + g; }
 
   // Where the gradient of a query is summed: in dquery itself, in the piece's partial sums, or in
   // scratch.
@@ -105,7 +101,7 @@ class BackwardBlock {
 
   void add_queries(int64_t g, int64_t query, int64_t queries, int64_t key, int64_t keys) {
     if (visible_keys(f_, key, keys, query + queries) == 0) {
-      write_dmask(g, query, queries, key, keys, 0, nullptr);
+      write_dmask(g, query, queries, key, keys, 0, nullptr, query_block);
       return;
     }
     const int64_t whole = rounded(queries, nr);
@@ -120,7 +116,7 @@ class BackwardBlock {
       int64_t& panel = visible[p / nr];
       panel = min_of(keys, rounded(visible_keys(f_, key, keys, end), mr));
       if (panel == 0) {
-        write_dmask(g, query + p, min_of(nr, queries - p), key, keys, 0, nullptr);
+        write_dmask(g, query + p, min_of(nr, queries - p), key, keys, 0, nullptr, query_block);
         continue;
       }
       compute_weights(g, query + p, min_of(nr, queries - p), key, panel,
@@ -128,7 +124,7 @@ class BackwardBlock {
                       {douts.at + p * douts.row, douts.row}, p);
       if (spec_.wants_dmask) {
         float* dscores = scratch_.dscores + p;
-        write_dmask(g, query + p, min_of(nr, queries - p), key, keys, panel, dscores);
+        write_dmask(g, query + p, min_of(nr, queries - p), key, keys, panel, dscores, query_block);
         scale_panel(dscores, panel, static_cast<float>(f_.scale));
       }
       if (!spec_.wants_dquery) continue;
@@ -152,25 +148,6 @@ class BackwardBlock {
                                         scratch_.dscores + k * query_block + p,
                                         {query_rows.at + p * query_rows.row, query_rows.row},
                                         scratch_.dkeys + k * width_, width_, true);
-    }
-  }
-
-  // The gradient of the mask for these queries and keys; the first `visible` keys were computed.
-  void write_dmask(int64_t g, int64_t query, int64_t queries, int64_t key, int64_t keys,
-                   int64_t visible, const float* dscores) {
-    if (!spec_.wants_dmask) return;
-    const HeadStrides& at = spec_.dmask;
-    float* to =
-        head_of<float>(at_.dmask, at, columns_.batch, head(g)) + query * at.row + key * at.column;
-    const bool adds = spec_.sums_dmask() && columns_.batch % dmask_batches != 0;
-    for (int64_t q = 0; q < queries; ++q, to += at.row) {
-      const float* from = dscores + q;
-      if (adds) {
-        for (int64_t k = 0; k < visible; ++k) to[k * at.column] += from[k * query_block];
-      } else {
-        for (int64_t k = 0; k < visible; ++k) to[k * at.column] = from[k * query_block];
-        for (int64_t k = visible; k < keys; ++k) to[k * at.column] = 0;
-      }
     }
   }
 
@@ -237,15 +214,13 @@ class BackwardBlock {
     }
   }
 
-  const AttentionBackwardSpec& spec_;
-  const AttentionSpec& f_;
-  const AttentionBackward& at_;
-  const AttentionRange columns_;
+  using Base = BackwardRange<S>;
+  using Base::at_, Base::columns_, Base::drop_, Base::f_, Base::head, Base::spec_,
+      Base::write_dmask;
   float* const partial_;
   const BackwardScratch scratch_;
   const int64_t width_, value_width_;
   Rows key_rows_{};
-  Dropout drop_{};
 };
 
 template <class S>

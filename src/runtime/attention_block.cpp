@@ -14,6 +14,7 @@ const AttentionKernels& kernels_of(InstructionSet set) {
 }  // namespace
 
 AttentionKernel attention_kernel(DType dtype, InstructionSet set) {
+  if (set >= InstructionSet::amx && dtype == DType::bf16) return attention_kernels_amx.bf16;
   switch (dtype) {
     case DType::f32: return kernels_of(set).f32;
     case DType::bf16: return kernels_of(set).bf16;

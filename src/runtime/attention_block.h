@@ -12,6 +12,7 @@
 #pragma once
 #include "cleave/target.h"
 #include "library/attention_spec.h"
+#include "runtime/attention_amx_scratch.h"
 #include "runtime/attention_scratch.h"
 
 namespace cleave::runtime {
@@ -55,8 +56,8 @@ struct AttentionKernel : AttentionSizes {
   void (*forward)(const AttentionSpec& spec, const AttentionForward& at, const AttentionRange& rows,
                   void* scratch) = nullptr;
   // Computes dkey and dvalue of the columns. The gradient of the queries that read them is written
-  // to dquery if `partial` is null, else to `partial`, as f32 [key_group,rows,width rounded up to
-  // lanes]. Likewise dmask, of these columns; where the batch is summed, batch b adds to what is
+  // to dquery if `partial` is null, else to `partial`, as dquery_floats for each head of the group.
+  // Likewise dmask, of these columns; where the batch is summed, batch b adds to what is
   // there unless b is a multiple of dmask_batches.
   void (*backward)(const AttentionBackwardSpec& spec, const AttentionBackward& at,
                    const AttentionRange& columns, float* partial, void* scratch) = nullptr;
@@ -65,9 +66,11 @@ struct AttentionKernel : AttentionSizes {
                       const float* partial, int64_t parts, int64_t stride) = nullptr;
 
   int64_t forward_scratch(const AttentionSpec& spec, int64_t rows) const {
+    if (has_tiles) return AmxForwardScratch(*this, spec, rows, nullptr).bytes;
     return ForwardScratch(*this, spec, rows, nullptr).bytes;
   }
   int64_t backward_scratch(const AttentionBackwardSpec& spec) const {
+    if (has_tiles) return AmxBackwardScratch(*this, spec, nullptr).bytes;
     return BackwardScratch(*this, spec, nullptr).bytes;
   }
 };
@@ -82,6 +85,7 @@ AttentionKernel attention_kernel(DType dtype, InstructionSet set);
 struct AttentionKernels {
   AttentionKernel f32, bf16, f16;
 };
+extern const AttentionKernels attention_kernels_amx;  // bf16 alone
 extern const AttentionKernels attention_kernels_avx512;
 extern const AttentionKernels attention_kernels_avx2;
 extern const AttentionKernels attention_kernels_neon;

@@ -11,6 +11,8 @@
 
 #include "runtime/attention_forward_code.h"
 
+#include "runtime/attention_backward_range_code.h"
+
 #include "runtime/attention_backward_code.h"
 
 template <class S>

@@ -1,26 +1,8 @@
 #include "runtime/attention_scratch.h"
 
+#include "runtime/scratch_allocator.h"
+
 namespace cleave::runtime {
-namespace {
-
-// Allocates arrays one after another in scratch, each aligned to a cache line. Without scratch it
-// only counts the bytes.
-class ScratchAllocator {
- public:
-  explicit ScratchAllocator(void* scratch) : at_(static_cast<float*>(scratch)) {}
-  float* operator()(int64_t floats) {
-    float* piece = at_ == nullptr ? nullptr : at_ + used_;
-    used_ += AttentionSizes::rounded(floats, AttentionSizes::line);
-    return piece;
-  }
-  int64_t bytes() const { return used_ * static_cast<int64_t>(sizeof(float)); }
-
- private:
-  float* at_;
-  int64_t used_ = 0;
-};
-
-}  // namespace
 
 ForwardScratch::ForwardScratch(const AttentionSizes& by, const AttentionSpec& spec, int64_t rows,
                                void* scratch) {

@@ -13,6 +13,7 @@ struct AttentionSizes {
   int64_t panel = 0;          // queries in a panel
   int64_t query_block = 0;    // queries that the backward processes at a time
   int64_t block_columns = 0;  // keys that are processed at a time
+  bool has_tiles = false;     // products by AMX, with the arrays of attention_amx_scratch.h
 
   static constexpr int64_t line = 16;  // f32 of a cache line
   static constexpr int64_t rounded(int64_t value, int64_t unit) {
@@ -24,9 +25,18 @@ struct AttentionSizes {
   constexpr int64_t keys_at_a_time(int64_t columns) const {
     return columns < block_columns ? columns : block_columns;
   }
+  // Of the sums of a head's dquery, from one block of keys to the next.
+  constexpr int64_t dquery_floats(const AttentionSpec& spec) const {
+    return has_tiles ? rounded(spec.rows, panel) * rounded(spec.width, panel)
+                     : spec.rows * in_lanes(spec.width);
+  }
+  // Multiply-adds that a core can do in a cycle.
+  constexpr double multiply_adds() const {
+    return has_tiles ? 256 : 2 * static_cast<double>(lanes);
+  }
   // Whether the backward can sum in dquery itself.
   bool sums_in_dquery(const AttentionBackwardSpec& spec) const {
-    return spec.forward.dtype == DType::f32 && spec.dquery.column == 1 &&
+    return !has_tiles && spec.forward.dtype == DType::f32 && spec.dquery.column == 1 &&
            spec.forward.width % lanes == 0;
   }
 };

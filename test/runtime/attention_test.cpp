@@ -1,6 +1,6 @@
 // Attention against plain loops in double: every dtype, layout, mask, group and instruction set.
 // tests: attention_block.cpp attention_block_plain.cpp attention_block_avx2.cpp
-// tests: attention_block_avx512.cpp
+// tests: attention_block_avx512.cpp attention_block_amx.cpp
 #include "runtime/attention.h"
 
 #include <gtest/gtest.h>
@@ -352,7 +352,9 @@ void check(Random& random, const Wish& wish, const AttentionKernel& kernel) {
 std::vector<AttentionKernel> kernels(DType dtype) {
   std::vector<AttentionKernel> all;
   for (const Target& target : cleave::test::targets_here())
-    if (target.set <= InstructionSet::avx512) all.push_back(attention_kernel(dtype, target.set));
+    if (target.set <= InstructionSet::avx512 ||
+        (target.set == InstructionSet::amx && dtype == DType::bf16 && !target.is_native))
+      all.push_back(attention_kernel(dtype, target.set));
   return all;
 }
 
@@ -431,11 +433,15 @@ TEST(Attention, GradientOfTheMask) {
 
 TEST(Attention, NoRowsAndNoColumns) {
   Random random(5);
-  for (const AttentionKernel& kernel : kernels(DType::f32)) {
-    check(random, {.rows = 0, .columns = 5, .width = 4, .value_width = 4}, kernel);
-    check(random, {.rows = 5, .columns = 0, .width = 4, .value_width = 4}, kernel);
-    check(random, {.batch = 0, .rows = 5, .columns = 5, .width = 4, .value_width = 4}, kernel);
-  }
+  for (const DType dtype : {DType::f32, DType::bf16})
+    for (const AttentionKernel& kernel : kernels(dtype))
+      for (Wish w : {Wish{.rows = 0, .columns = 5},
+                     {.rows = 5, .columns = 0},
+                     {.batch = 0, .rows = 5, .columns = 5}}) {
+        w.dtype = dtype;
+        w.width = w.value_width = 4;
+        check(random, w, kernel);
+      }
 }
 
 // Scores of very different size: exp must be relative to the running maximum.
@@ -455,15 +461,20 @@ TEST(Attention, LargeScores) {
 }
 
 TEST(Attention, NaNReachesItsRowAlone) {
-  Random random(7);
-  Case c = made(random, {.rows = 5, .columns = 6, .width = 4, .value_width = 4});
-  write_element(c.query.bytes.data() + 2 * 4 * 4, DType::f32, NAN);
   const auto pool = make_thread_pool(1);
-  const std::vector<float> sums = run(c, attention_kernel(DType::f32, Target::here().set), *pool);
-  for (int64_t i = 0; i < 5; ++i) {
-    EXPECT_EQ(std::isnan(c.out(0, 0, i, 1)), i == 2);
-    EXPECT_EQ(std::isnan(sums[static_cast<size_t>(i)]), i == 2);
-  }
+  for (const DType dtype : {DType::f32, DType::bf16})
+    for (const AttentionKernel& kernel : kernels(dtype)) {
+      Random random(7);
+      Case c =
+          made(random, {.dtype = dtype, .rows = 5, .columns = 6, .width = 4, .value_width = 4});
+      write_element(c.query.bytes.data() + 2 * 4 * size_of(dtype), dtype, NAN);
+      const std::vector<float> sums = run(c, kernel, *pool);
+      for (int64_t i = 0; i < 5; ++i) {
+        EXPECT_EQ(std::isnan(c.out(0, 0, i, 1)), i == 2);
+        EXPECT_EQ(std::isnan(sums[static_cast<size_t>(i)]), i == 2);
+        EXPECT_EQ(std::isnan(c.dquery(0, 0, i, 1)), i == 2);
+      }
+    }
 }
 
 TEST(Attention, AllocatesNothing) {
