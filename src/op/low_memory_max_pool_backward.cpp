@@ -7,6 +7,7 @@
 //   (C5) its pooled dims are the windows of input_size, the pooled dims of self
 //   (C6) a window has at most 127 elements   (C7) offsets are i8, of grad_output's shape
 // Source: max_pool2d_with_indices_backward of torch/_inductor/lowering.py, PyTorch 2.13.
+#include "op/kernel_loops.h"
 #include "op/pool_offsets.h"
 
 namespace cleave {
@@ -65,13 +66,12 @@ Result<Arrays> reference_backward(const OpView& op, std::span<const Array* const
 }
 
 // Each element of the result looks at the windows that may contain it.
-Exprs lower_backward(KernelBuilder& k, const OpView& op, const Exprs& index) {
+Expr element_of(KernelBuilder& k, const OpView& op, const Exprs& index) {
   const size_t rank = pooled_rank(op);
   const PoolWindows w = pool_windows(op, rank);
   const Ints count = pooled_part(static_shape(op.in_type(0)), rank);
   const Exprs own(index.end() - static_cast<std::ptrdiff_t>(rank), index.end());
   const Expr zero = loop::constant(loop::compute_type(op.in_type(0).dtype), 0);
-  if (numel_of(static_shape(op.in_type(0))) == 0) return {zero};
   // By dim the windows: each with the element's number within it.
   struct Seen {
     Expr at, number, inside;
@@ -108,7 +108,15 @@ Exprs lower_backward(KernelBuilder& k, const OpView& op, const Exprs& index) {
     const Expr x = select(both_hold(inside, is_own), g, zero);
     sum = k.let(sum.defined() ? sum + x : x, "sum");
   } while (next_index(t, counts));
-  return {sum};
+  return sum;
+}
+
+// A kernel of its own: fused with a fold of columns, threads hold the reads of all windows
+// (decision 045).
+void lower_backward(KernelBuilder& k, const OpView& op) {
+  const Ints shape = static_shape(op.out_type(0));
+  if (numel_of(shape) == 0) return;
+  for_each_element(k, shape, [&](const Exprs& i) { k.store(0, i, element_of(k, op, i)); });
 }
 
 int64_t windows_of_element(const OpView& op) {
@@ -175,7 +183,7 @@ OpDef backward() {
       .reference = reference_backward,
       .decompose = Absent{"a primitive: a sum over windows that is chosen by offsets"},
       .grad = Absent{"calls are made after the gradient"},
-      .lower = loop::elementwise(lower_backward, true),
+      .lower = loop::kernel(lower_backward),
       .cost =
           [](const OpView& op) {
             return Cost{4 * windows_of_element(op) * numel_hint(op, op.out_type(0)),
