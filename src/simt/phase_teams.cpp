@@ -126,16 +126,20 @@ void PhaseWriter::spread_among(const Elements& elements, int threads, Block& out
     if (slots == 1) return write(Expr(0), out);
     if (!stage_row(elements, threads, slots, out) && keeps_slots(elements, slots))
       return spread_slots(elements, threads, slots, out);
-    For f{.var = fresh("slot"),
-          .begin = Expr(0),
-          .end = Expr(slots),
-          .body = {},
-          .unrolled = is_owned || slots <= max_unrolled ? 0 : 1};
-    ranges_.set(f.var, Range{0, slots - 1});
     slot_ = any_slot;
-    write(f.var, f.body);
+    const int64_t begin = is_owned || elements.folds ? 0 : spread_groups(elements, threads, out);
+    if (begin < slots) {
+      For f{.var = fresh("slot"),
+            .begin = Expr(begin),
+            .end = Expr(slots),
+            .body = {},
+            .unrolled = is_owned || slots <= max_unrolled ? 0 : 1};
+      ranges_.set(f.var, Range{begin, slots - 1});
+      write(f.var, f.body);
+      out.push_back({std::move(f)});
+    }
     slot_ = 0;
-    return out.push_back({std::move(f)});
+    return;
   }
   const auto range = ranges_.of(chunks);
   For f{.var = number, .begin = member_, .end = chunks, .step = threads};
@@ -143,6 +147,31 @@ void PhaseWriter::spread_among(const Elements& elements, int threads, Block& out
                             : std::nullopt);
   chunk(elements, number, Expr(0), f.body);
   out.push_back({std::move(f)});
+}
+
+// Of a loop that writes, whose writes may be to memory that it reads: some slots at a time, all of
+// whose reads come first. Returns how many slots are done.
+int64_t PhaseWriter::spread_groups(const Elements& elements, int threads, Block& out) {
+  const int64_t size = elements.chunk, slot = threads * size;
+  int64_t bytes = 0, repeats = max_repeats;  // of a thread's registers, for a slot
+  std::unordered_set<int64_t> seen;
+  for (const BufferAccess& a : accesses_of(*elements.body, fold_chunk))
+    if (seen.insert(a.buffer).second)
+      bytes += size * size_of(from_.buffers[static_cast<size_t>(a.buffer)].dtype);
+  while (repeats * bytes > max_kept_bytes) repeats /= 2;
+  if (repeats < 2 || size == 1 || elements.loops.size() != 1) return 0;
+  const int64_t groups = *elements.count.as_const_int() / (slot * repeats);
+  if (groups == 0) return 0;
+  Elements together = elements;
+  together.repeats = repeats, together.stride = slot, together.is_whole = true;
+  For f{.var = fresh("slots"), .begin = Expr(0), .end = Expr(groups)};
+  ranges_.set(f.var, Range{0, groups - 1});
+  const Expr number = fresh("chunk");
+  let(number, member_ + f.var * Expr(threads * repeats), f.body);
+  ranges_.set(number, Range{0, groups * threads * repeats - 1});
+  chunk(together, number, Expr(0), f.body);
+  out.push_back({std::move(f)});
+  return groups * repeats;
 }
 
 // Whether a thread keeps what it reads of the chunks in registers, for another loop over them.
@@ -226,7 +255,7 @@ void PhaseWriter::chunk_at(const Elements& elements, const Expr& first, Block& o
     chunk_elements(elements, first, true, inside.then);
     return out.push_back({std::move(inside)});
   }
-  if (size == 1 || (count && *count % all == 0 && !elements.may_be_beyond))
+  if (size == 1 || elements.is_whole || (count && *count % all == 0 && !elements.may_be_beyond))
     return chunk_elements(elements, first, true, out);
   const Expr end = first + Expr((elements.repeats - 1) * elements.stride + size);
   If whole{binary(Op::le, end, elements.count), {}, {}};

@@ -192,7 +192,8 @@ void PhaseWriter::flat_rows(const loop::For& f, const loop::For& row) {
   const int64_t n = *f.loop.extent.as_const_int() * length;
   loop::Block element(f.body.begin(), f.body.end() - 1);
   element.insert(element.end(), row.body.begin(), row.body.end());
-  const int64_t chunk = length % fold_chunk == 0 ? flat_chunk(row.body, n) : 1;
+  const bool is_part = fold_chunk % length == 0 && n >= sizes_.medium;  // of what may be neighbours
+  const int64_t chunk = length % fold_chunk == 0 ? flat_chunk(row.body, n) : is_part ? length : 1;
   begin(1, few_threads);
   const int64_t chunks = n / chunk, blocks = blocks_for(chunks, few_threads);
   ranges_.set(block_, Range{0, blocks - 1});

@@ -21,6 +21,7 @@ struct Elements {
   int64_t repeats = 1, stride = 0;
   // Threads beyond the last element have a chunk too.
   bool may_be_beyond = false;
+  bool is_whole = false;  // all of a thread's chunks are there
   // Or the repeats are the chunk's elements at so many values of another loop's variable.
   Expr row = {}, first_row = {};
   std::vector<loop::Loop> loops;
@@ -100,6 +101,7 @@ class PhaseWriter {
   int sharers(const std::vector<loop::Loop>& loops, int64_t chunk) const;
   void spread(const Elements& elements, Block& out);
   void spread_among(const Elements& elements, int threads, Block& out);
+  int64_t spread_groups(const Elements& elements, int threads, Block& out);
   bool keeps_slots(const Elements& elements, int64_t slots) const;
   bool stage_row(const Elements& elements, int threads, int64_t slots, Block& out);
   void spread_slots(const Elements& elements, int threads, int64_t slots, Block& out);

@@ -110,6 +110,20 @@ TEST(MapThreads, short_rows_are_flat) {
   };
   for (const auto& [p, i] : {std::pair{4, 9}, {8, 3}, {400, 9}, {64, 49}, {64, 2}, {128, 63}})
     EXPECT_EQ(test::wrong(of(p, i)), "") << p << " " << i;
+  // Of many rows of 2 or 4 a thread has one, and writes it at once.
+  const std::string folded =
+      "kernel %y(%x: f32[P] read, %y: bf16[M] write) work M {\n  for p in P parallel {\n"
+      "    for i in I independent {\n"
+      "      %y[p*I + i] = select(lt(i, 3), %x[max(p - i, 0)], 0.0)\n    }\n  }\n}\n";
+  const auto rows = [&](int64_t p, int64_t i) {
+    return test::with(folded, {{"M", p * i}, {"P", p}, {"I", i}});
+  };
+  for (const auto& [p, i] : {std::pair{32768, 4}, {32769, 4}, {65600, 2}, {43700, 3}, {32767, 4}})
+    EXPECT_EQ(test::wrong(rows(p, i)), "") << p << " " << i;
+  EXPECT_EQ(test::count<CopyOut>(mapped(rows(32768, 4))), 1);
+  EXPECT_EQ(mapped(rows(32768, 4)).phases[0].blocks, 32768 / 128);
+  EXPECT_EQ(test::count<CopyOut>(mapped(rows(43700, 3))), 0);
+  EXPECT_EQ(test::count<CopyOut>(mapped(rows(1000, 4))), 0);  // few: a thread for each
   const simt::Kernel nines = mapped(of(400, 9));
   EXPECT_EQ(nines.phases[0].blocks, (400 * 9 + 127) / 128);
   EXPECT_EQ(nines.phases[0].threads, 128);
@@ -396,7 +410,8 @@ TEST(MapThreads, what_a_row_reads_again_stays_in_registers) {
   EXPECT_EQ(copies("bf16", 2064), 3 + 3);  // 258 chunks of 128
   EXPECT_EQ(copies("bf16", 8184), 8 + 8);
   EXPECT_EQ(copies("f32", 8184), 8 + 2);  // both together are too much
-  EXPECT_EQ(copies("f32", 32760), 4);     // more than registers hold: once in each loop
+  // More than registers hold: once in each loop, in that which writes some at a time.
+  EXPECT_EQ(copies("f32", 32760), 3 + 4 + 1);
 }
 
 // A row of sums that is stored, folded and read again; with `again`, another statement that writes
@@ -426,6 +441,28 @@ TEST(MapThreads, what_a_row_has_written_stays_in_registers) {
   };
   EXPECT_EQ(copies(""), 1);  // of %x
   EXPECT_EQ(copies(one), 3);
+}
+
+// Of long rows that are written, maybe where they are read, several chunks are read at a time.
+TEST(MapThreads, rows_that_are_written_are_read_some_chunks_at_a_time) {
+  const auto of = [](const char* type, int64_t n, int64_t rows = 3) {
+    return test::with(fmt::format("kernel %x(%x: {0}[M] update, %s: f32[R] read) work M {{\n"
+                                  "  for p in R parallel {{\n    let s = %s[p]\n"
+                                  "    for j in N independent {{\n"
+                                  "      let t = %x[p*N + j]\n      %x[p*N + j] = t*s + t\n"
+                                  "    }}\n  }}\n}}\n",
+                                  type),
+                      {{"M", rows * n}, {"R", rows}, {"N", n}});
+  };
+  for (const char* type : {"f32", "bf16"})
+    for (const int64_t n : {2048, 4096, 4104, 8192, 8200, 10240, 16384, 16385, 20000, 40000, 66000})
+      EXPECT_EQ(test::wrong(of(type, n)), "") << type << " " << n;
+  const auto copies = [&](const char* type, int64_t n) {
+    return test::count<CopyIn>(mapped(of(type, n, 2048)));
+  };
+  EXPECT_EQ(copies("bf16", 50304), 4 + 1);
+  EXPECT_EQ(copies("f32", 49152), 4);  // nothing is left
+  EXPECT_EQ(copies("f32", 8200), 4 + 1);
 }
 
 // ---- around it
