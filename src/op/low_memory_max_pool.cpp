@@ -1,12 +1,12 @@
 // _low_memory_max_pool_with_offsets(self; kernel_size, stride, padding, dilation, ceil_mode)
 //     -> y, offsets
-//   max_pool2d_with_indices (max_pool.cpp) or the same over as many dims as kernel_size has entries,
-//   1 to 3, but of a window's largest element the row-major number within the window, as i8:
+//   max_pool2d_with_indices (max_pool.cpp), or the same over as many dims as kernel_size has
+//   entries, 1 to 3, but of a window's largest element the row-major number within the window, i8:
 //
 //     a window of 3 x 3 at rows 1 to 3 and columns 5 to 7, the largest at row 2, column 7: 1*3 + 2
 //
-//   A window that covers only padding has the number that its first element past the leading padding
-//   would have. (C1..C5) pool.h; self is floating
+//   A window that covers only padding has the number that its first element past the leading
+//   padding would have. (C1..C5) pool.h; self is floating
 //   (C6) a window has at most 127 elements
 //
 // An eighth of the bytes of indices, and nothing to check. The pass pool_offsets makes these calls.
@@ -145,7 +145,8 @@ Samples samples() {
       {{2, 2}, {1, 1}, {1, 1}, {1, 1}, false});
   add(f32({1, 1, 3, 3}).with({-INFINITY}), {{2, 2}, {2, 2}, {1, 1}, {2, 2}, false});
   // Of equal elements the first.
-  add(bf16({1, 1, 4, 4}).with({1}), {{3, 3}, {1, 1}, {1, 1}, {1, 1}, false});
+  add(f32({1, 1, 2, 2}).with({INFINITY, 1, -INFINITY, INFINITY}),
+      {{2, 2}, {2, 2}, {0, 0}, {1, 1}, false});
   return out;
 }
 

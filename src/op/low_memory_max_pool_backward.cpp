@@ -3,7 +3,8 @@
 //   The gradient of _low_memory_max_pool_with_offsets:
 //   dself[i] = sum of grad_output over the windows that contain i at their offset. Another number
 //   than those of elements that lie within the image stands for none.
-//   (C1, C2) pool.h; (C3) grad_output is floating   (C4) it has one or two dims more than are pooled
+//   (C1, C2) pool.h   (C3) grad_output is floating
+//   (C4) it has one or two dims more than are pooled
 //   (C5) its pooled dims are the windows of input_size, the pooled dims of self
 //   (C6) a window has at most 127 elements   (C7) offsets are i8, of grad_output's shape
 // Source: max_pool2d_with_indices_backward of torch/_inductor/lowering.py, PyTorch 2.13.

@@ -1,5 +1,5 @@
-// A long row that several loops read lies in shared memory from the first one on. Its copies take no
-// registers, so that a processor has two such blocks: one computes while the other waits for memory.
+// A long row that several loops read lies in shared memory from the first one on. Its copies take
+// no registers, so that a processor has two such blocks: one computes while the other waits.
 //
 //   for each slot: copy ahead the chunk at (member + slot*threads)*8
 //   wait                                                    each thread reads its own chunks alone

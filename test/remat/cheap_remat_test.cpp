@@ -65,10 +65,13 @@ TEST(KeepLess, frees_what_is_cheap_to_compute) {
 TEST(KeepLess, turns_nothing_again) {
   const auto calls_of = [](const std::string& turned) {
     std::string text =
-        "graph @main(%x: input f32[256,256], %w: param f32[256,256]) {\n"
+        "graph @main(%x: input f32[256,256], %w: param f32[256,256], %a: param f32[256,2048], "
+        "%b: param f32[2048,256]) {\n"
         "  %p = permute(%x; dims=[1,0])\n  %v = view(%p; size=[256,256])\n  %t = neg(" +
         turned + ")\n  %y0 = mm(%t, %w)\n";
-    for (int k = 1; k < 12; ++k) text += fmt::format("  %y{} = mm(%y{}, %w)\n", k, k - 1);
+    for (int k = 1; k < 6; ++k) text += fmt::format("  %y{} = mm(%y{}, %w)\n", k, k - 1);
+    text += "  %most = mm(%y5, %a)\n  %y6 = mm(%most, %b)\n";  // %t is in memory there
+    for (int k = 7; k < 12; ++k) text += fmt::format("  %y{} = mm(%y{}, %w)\n", k, k - 1);
     text += "  %z = mm(%t, %y11)\n  return %z, %v\n}\n";
     Graph g = value_or_throw(parse(text, "t", core())).main;
     return cheaply_recomputed(g, anything).calls;

@@ -1,5 +1,5 @@
-// A convolution with a stride over few channels, as a network's first layer, is one without a stride
-// over more of them: a window's elements that lie within one step of the stride are channels.
+// A convolution with a stride over few channels, as a network's first layer, is one without a
+// stride over more of them: a window's elements that lie within one step of it are channels.
 //
 //   %y = convolution_channels_last(%x, %w; stride=[2,2], padding=[3,3])
 //     of %x [n,224,224,3], %w [64,7,7,3]
@@ -14,8 +14,8 @@
 //
 // A GPU's tensor cores read 8 channels at once: cuDNN copies a tensor of 3 channels to one of 8, at
 // each of its calls, and multiplies the five that are 0. Channels are padded to as many as make the
-// folded ones a multiple of 8. Where the kernel is no larger than the stride, as that of patches, the
-// folded one is 1, and the convolution a product of positions and channels.
+// folded ones a multiple of 8. Where the kernel is no larger than the stride, as that of patches,
+// the folded one is 1, and the convolution a product of positions and channels.
 //
 // Both gradients are those of the folded call, whose result is folded back. What is added are
 // products with 0, of elements that no window had: an infinite or NaN element of the image beside a
