@@ -79,6 +79,8 @@ WindowPacking window_packing(DType dtype, int64_t image_stride, int64_t nr, Inst
   const bool fits = image_stride < int64_t{1} << 26 && nr % 16 == 0 && nr <= 64;
   if (dtype == DType::f32 && fits && set >= InstructionSet::avx512) return window_packing_avx512;
   if (dtype == DType::f32 && fits && set >= InstructionSet::avx2) return window_packing_avx2;
+  if (dtype == DType::bf16 && fits && set >= InstructionSet::avx512)
+    return window_packing_avx512_bf16;
   return window_packing_plain(dtype);
 }
 

@@ -68,7 +68,7 @@ struct Lanes {
 
 }  // namespace
 
-constinit const WindowPacking window_packing_avx2 = {pack_windows, pack_transposed};
+constinit const WindowPacking window_packing_avx2 = {pack_windows<float>, pack_transposed<float>};
 
 }  // namespace cleave::runtime
 

@@ -1,6 +1,7 @@
-// convolution_windows.h for f32 with AVX-512.
+// convolution_windows.h for f32 and bf16 with AVX-512.
 #include "runtime/convolution_walk.h"
 #include "runtime/convolution_windows.h"
+#include "runtime/half.h"
 
 #if defined(__x86_64__)
 #include "runtime/avx512_begin.h"
@@ -62,13 +63,40 @@ struct Lanes {
     const __m512 high = _mm512_maskz_loadu_ps(e.high, from + count);
     return _mm512_mask_mov_ps(x, e.lanes, _mm512_permutex2var_ps(low, even, high));
   }
+
+  // bf16 is the upper half of a f32.
+  static Floats upper(Ints halves) { return _mm512_castsi512_ps(_mm512_slli_epi32(halves, 16)); }
+  static Floats load(const Bf16* from) {
+    const auto* at = reinterpret_cast<const __m256i*>(from);
+    return upper(_mm512_cvtepu16_epi32(_mm256_loadu_si256(at)));
+  }
+  static Floats load(Floats x, Mask mask, const Bf16* from) {
+    const __m256i halves = _mm256_maskz_loadu_epi16(mask, from);
+    return _mm512_mask_mov_ps(x, mask, upper(_mm512_cvtepu16_epi32(halves)));
+  }
+  // One by one: a gather would read the element behind.
+  static Floats gather(Mask mask, Ints index, const Bf16* from) {
+    alignas(64) int32_t at[count], halves[count] = {};
+    _mm512_store_si512(at, index);
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+      const int lane = __builtin_ctz(left);
+      halves[lane] = from[at[lane]].bits;
+    }
+    return upper(_mm512_load_si512(halves));
+  }
+  static Floats load_every_other(Floats x, const EveryOther& e, const Bf16* from) {
+    const auto both = static_cast<__mmask32>(e.low | static_cast<uint32_t>(e.high) << 16);
+    return _mm512_mask_mov_ps(x, e.lanes, upper(_mm512_maskz_loadu_epi16(both, from)));
+  }
 };
 
 #include "runtime/convolution_windows_code.h"
 
 }  // namespace
 
-constinit const WindowPacking window_packing_avx512 = {pack_windows, pack_transposed};
+constinit const WindowPacking window_packing_avx512 = {pack_windows<float>, pack_transposed<float>};
+constinit const WindowPacking window_packing_avx512_bf16 = {pack_windows<Bf16>,
+                                                            pack_transposed<Bf16>};
 
 }  // namespace cleave::runtime
 
@@ -76,5 +104,6 @@ constinit const WindowPacking window_packing_avx512 = {pack_windows, pack_transp
 #else
 namespace cleave::runtime {
 constinit const WindowPacking window_packing_avx512 = {};
+constinit const WindowPacking window_packing_avx512_bf16 = {};
 }  // namespace cleave::runtime
 #endif

@@ -2,7 +2,8 @@
 // assembled from masked loads, one for each run of adjacent elements; with a stride of two from
 // every other element of two loads; else it is gathered. Masked elements aren't read.
 //
-// Included inside a namespace that has the vectors: `Lanes`, and `transpose` of a square of them.
+// Included inside a namespace that has the vectors: `Lanes`, and `transpose` of a square of them. S
+// is the type in memory.
 //
 //   Mask mask_of(first, count)        lanes [first, first + count)
 //   Mask in_range(mask, x, size)      those of the mask where 0 <= x < size
@@ -80,8 +81,8 @@ int form_of(const WindowSource& w, const Columns& c) {
 }
 
 // `channel` is a channel of the first image, moved by the tap.
-template <int form>
-Lanes::Floats load_columns(const float* channel, const Columns& c, Lanes::Mask within) {
+template <int form, class S>
+Lanes::Floats load_columns(const S* channel, const Columns& c, Lanes::Mask within) {
   Lanes::Floats x = Lanes::zero();
   if constexpr (form == whole) {
     x = Lanes::load(channel + c.offsets[0]);
@@ -101,26 +102,27 @@ Lanes::Floats load_columns(const float* channel, const Columns& c, Lanes::Mask w
 }
 
 // The rows of a panel that belong to one tap, for consecutive channels.
+template <class S>
 struct TapRows {
-  const float* channel;
+  const S* channel;
   int64_t plane;
   float* to;
   int64_t apart, count;
 };
 
-template <int form>
-void fill_rows(const TapRows& rows, const Columns& c, Lanes::Mask within) {
-  const float* channel = rows.channel;
+template <int form, class S>
+void fill_rows(const TapRows<S>& rows, const Columns& c, Lanes::Mask within) {
+  const S* channel = rows.channel;
   float* to = rows.to;
   for (int64_t i = 0; i < rows.count; ++i, channel += rows.plane, to += rows.apart)
     Lanes::store(to, load_columns<form>(channel, c, within));
 }
 
-template <int runs>
-void fill_every_other(const TapRows& rows, const Columns& c, Lanes::Mask within) {
+template <int runs, class S>
+void fill_every_other(const TapRows<S>& rows, const Columns& c, Lanes::Mask within) {
   Lanes::EveryOther from[runs];
   for (int i = 0; i < runs; ++i) from[i] = Lanes::every_other(Lanes::both(c.masks[i], within));
-  const float* channel = rows.channel;
+  const S* channel = rows.channel;
   float* to = rows.to;
   for (int64_t k = 0; k < rows.count; ++k, channel += rows.plane, to += rows.apart) {
     Lanes::Floats x = Lanes::zero();
@@ -130,7 +132,8 @@ void fill_every_other(const TapRows& rows, const Columns& c, Lanes::Mask within)
   }
 }
 
-void fill_tap(const TapRows& rows, const Columns& c, int form, Lanes::Mask within) {
+template <class S>
+void fill_tap(const TapRows<S>& rows, const Columns& c, int form, Lanes::Mask within) {
   switch (form) {
     case 0: return fill_rows<0>(rows, c, within);
     case 1:
@@ -147,6 +150,7 @@ void fill_tap(const TapRows& rows, const Columns& c, int form, Lanes::Mask withi
   }
 }
 
+template <class S>
 void pack_windows(const void* self, int64_t first_k, int64_t count_k, int64_t first_column,
                   int64_t columns, void* panel) {
   const auto& w = *static_cast<const WindowSource*>(self);
@@ -163,8 +167,8 @@ void pack_windows(const void* self, int64_t first_k, int64_t count_k, int64_t fi
     for (int64_t first = 0; first < rows; ++first) {
       const bool next = first_tap + first >= taps;
       const Sizes3& tap = w.taps[first_tap + first - (next ? taps : 0)];
-      fill_tap(
-          {static_cast<const float*>(w.images) + (first_channel + next) * plane + offset_of(w, tap),
+      fill_tap<S>(
+          {static_cast<const S*>(w.images) + (first_channel + next) * plane + offset_of(w, tap),
            plane, static_cast<float*>(panel) + first * w.nr + j, taps * w.nr,
            (count_k - first + taps - 1) / taps},
           c, form, within(w, c, tap, Lanes::mask_of(0, count)));
@@ -174,14 +178,15 @@ void pack_windows(const void* self, int64_t first_k, int64_t count_k, int64_t fi
 
 // The columns of a transposed panel: the address of a channel, moved by the tap, and the tap.
 constexpr int64_t max_columns = 64;
+template <class S>
 struct TransposedColumns {
-  const float* channel[max_columns];
+  const S* channel[max_columns];
   int64_t tap[max_columns];  // among those of the panel
 };
 
 // A square of positions and columns at a time.
-template <int form>
-void transpose_columns(const WindowSource& w, const TransposedColumns& t, int64_t columns,
+template <int form, class S>
+void transpose_columns(const WindowSource& w, const TransposedColumns<S>& t, int64_t columns,
                        const Columns& positions, const Lanes::Mask* within, int64_t count,
                        float* to) {
   for (int64_t j = 0; j < w.nr; j += lanes) {
@@ -201,17 +206,17 @@ void transpose_columns(const WindowSource& w, const TransposedColumns& t, int64_
   }
 }
 
+template <class S>
 void pack_transposed(const void* self, int64_t first_k, int64_t count_k, int64_t first_column,
                      int64_t columns, void* panel) {
   const auto& w = *static_cast<const WindowSource*>(self);
   const int64_t plane = product_of(w.size), taps = w.tap_count;
   const int64_t kinds = columns < taps ? columns : taps;
-  TransposedColumns t;
+  TransposedColumns<S> t;
   int64_t channel = first_column / taps, tap = first_column % taps;
   const int64_t first_tap = tap;
   for (int64_t j = 0; j < columns; ++j) {
-    t.channel[j] =
-        static_cast<const float*>(w.images) + channel * plane + offset_of(w, w.taps[tap]);
+    t.channel[j] = static_cast<const S*>(w.images) + channel * plane + offset_of(w, w.taps[tap]);
     t.tap[j] = j < kinds ? j : t.tap[j - kinds];
     if (++tap == taps) {
       tap = 0;

@@ -57,7 +57,7 @@ struct PairPanels {
   // The source writes f32, which is converted.
   static void source(const PanelSource& from, int64_t first_k, int64_t k, int64_t column,
                      int64_t columns, Bf16* to) {
-    constexpr int64_t few = 32;
+    constexpr int64_t few = 128;  // a source looks up where its columns are each time
     alignas(64) float part[few * nr];
     for (int64_t p = 0; p < k; p += few) {
       const int64_t count = k - p < few ? k - p : few;

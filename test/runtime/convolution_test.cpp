@@ -318,10 +318,9 @@ TEST(Convolution, what_is_refused) {
   EXPECT_FALSE(Convolution::make(s, Target::here()).ok());
 }
 
-// The packing for this processor equals the one for any processor.
-TEST(WindowPacking, is_the_same_for_every_processor) {
-  const WindowPacking fast = window_packing_avx512, plain = window_packing_plain(DType::f32);
-  if (Target::here().set < InstructionSet::avx512) GTEST_SKIP();
+// S: the type in memory.
+template <class S>
+void expect_same_packing(const WindowPacking& fast, const WindowPacking& plain) {
   std::mt19937 random(3);
   for (int round = 0; round < 200; ++round) {
     const auto any = [&](int64_t from, int64_t to) {
@@ -339,7 +338,7 @@ TEST(WindowPacking, is_the_same_for_every_processor) {
     const int64_t channels = any(1, 7), images = 3;
     WindowSource w = shape;
     w.image_stride = channels * product_of(w.size);
-    const auto in = numbers<float>(images * w.image_stride, random);
+    const auto in = numbers<S>(images * w.image_stride, random);
     w.images = in.data();
     for (const bool transposed : {false, true}) {
       const int64_t inner = channels * w.tap_count, outer = images * product_of(w.positions);
@@ -352,6 +351,13 @@ TEST(WindowPacking, is_the_same_for_every_processor) {
       ASSERT_EQ(a, b) << round;
     }
   }
+}
+
+// The packing for this processor equals the one for any processor.
+TEST(WindowPacking, is_the_same_for_every_processor) {
+  if (Target::here().set < InstructionSet::avx512) GTEST_SKIP();
+  expect_same_packing<float>(window_packing_avx512, window_packing_plain(DType::f32));
+  expect_same_packing<Bf16>(window_packing_avx512_bf16, window_packing_plain(DType::bf16));
 }
 
 }  // namespace
