@@ -13,6 +13,18 @@
 // The signature uses ATen's notation; Tensor and Tensor? arguments are operands, all others
 // attributes. Rules may throw cleave::Error, which reaches the caller prefixed with the line of the
 // call.
+//
+// An operator may change an operand where it lies: "(Tensor(a!) state, Tensor x) -> Tensor y", or
+// with `-> ()` no other result. The call itself changes nothing: what the operand becomes is a
+// result behind the others.
+//
+//   Tensors r = call("accumulate", {state, x});   // r[0] is y, r[1] the new state
+//   assign(state, r[1]);                          // a Variable, if it shall be changed
+//
+// The code gets memory that begins as a copy of the operand, and is the operand's own where nothing
+// else reads what it was: of a value of the program always, of a Variable that is assigned if the
+// code is a `kernel`. A callback may fail half-way, which must leave Variables as
+// they were.
 #pragma once
 #include <functional>
 
@@ -103,10 +115,11 @@ struct Operator {
   // (CompileOptions::cache_dir) keeps programs that call it under this text, or, where it is empty,
   // doesn't keep them.
   std::string version = {};
-  // The types of the results.
+  // The types of the results, but for those of operands that are changed.
   std::function<std::vector<TensorType>(const OpCall&)> infer;
   // The reference implementation, in plain loops: floating operands and results are f64, all others
-  // i64; results are passed in as zeros. Operands that aren't given are empty.
+  // i64; results are passed in as zeros, those of changed operands, which are the last, as the
+  // operands. Operands that aren't given are empty.
   std::function<void(const OpCall&, const HostTensors& operands, HostTensors& results)> reference;
   // The gradient of each operand, built with functions of Tensors; an empty Tensor if none flows.
   // If unset, the operator can't be trained through.
@@ -116,8 +129,10 @@ struct Operator {
   // as float, i64 as long, bool as unsigned char, bf16 and f16 as unsigned short), named as in the
   // signature; results without a name are result0, result1, ... Of an operand or result x,
   // x_size[d] is its size along dim d, a long: where sizes vary (dyn()), a text that reads them
-  // there and holds none as numbers is compiled once for all. `callback` returns, for one call,
+  // there and holds none as numbers is compiled once for all. What is changed is no pointer to
+  // const, and has the operand's name. `callback` returns, for one call,
   // the host program's function that each run calls, on the thread that runs; it must not throw.
+  // It changes an operand as the result that the operand becomes: m.result<float>(1) above.
   std::function<std::string(const OpCall&)> kernel = {};
   std::function<std::function<void(const OpMemory&)>(const OpCall&)> callback = {};
 };

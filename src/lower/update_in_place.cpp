@@ -30,10 +30,23 @@ bool is_foreign_result(const Thunk& thunk, size_t storage) {
   return f && std::find(f->results.begin(), f->results.end(), storage) != f->results.end();
 }
 
+// A call of the host program that changes an operand where it lies, and can't fail half-way.
+bool changes_operand(const Thunk& thunk, size_t storage) {
+  auto* f = std::get_if<ForeignCall>(&thunk.work);
+  return f && !thunk.may_fail && is_foreign_result(thunk, storage) &&
+         std::ranges::count(f->operands, std::optional(storage)) == 1;
+}
+
 // A kernel whose checks precede its stores changes nothing when it fails.
 bool checks_first(const LoweredProgram& p, const Thunk& thunk) {
   auto* call = std::get_if<KernelCall>(&thunk.work);
   return call && checks_of(p.kernels[call->kernel]).come_first;
+}
+
+bool touches(const Thunk& thunk, size_t storage) {
+  bool out = false;
+  each_touched(thunk, [&](size_t s) { out |= s == storage; });
+  return out;
 }
 
 bool is_copy_of(const Thunk& thunk, size_t storage) {
@@ -57,6 +70,7 @@ void update_in_place(LoweredProgram& p, BehindFailure behind) {
   for (size_t s : p.returns) returned[s] = true;
   for (const ThunkLoop& loop : loops_of(p))
     for (size_t i = loop.begin; i <= loop.end; ++i) repeated[i] = true;
+  const bool jumps = has_jumps(p);
   for (const UpdateCopy& u : update_copies(p)) {
     const std::vector<size_t>&from = touched[u.from], &to = touched[u.to];
     if (returned[u.from] || renamed[u.from] || from.empty()) continue;
@@ -69,11 +83,14 @@ void update_in_place(LoweredProgram& p, BehindFailure behind) {
     if (failure == last_failure && !checks_first(p, p.thunks[writer])) continue;
     if (repeated[first] || repeated[writer]) continue;
     if (!can_write_over(p.thunks[first], u.from, u.to)) continue;
-    if (!can_write_over(p.thunks[writer], u.from, u.to)) continue;
+    const bool is_changed = is_copy && !jumps && changes_operand(p.thunks[writer], u.from) &&
+                            !touches(p.thunks[writer], u.to);
+    if (!is_changed && !can_write_over(p.thunks[writer], u.from, u.to)) continue;
     if (p.storages[u.from].elements != p.storages[u.to].elements) continue;
     // The other arm of a cond may write it too.
-    if (std::any_of(from.begin(), from.end(),
-                    [&](size_t thunk) { return is_foreign_result(p.thunks[thunk], u.from); }))
+    if (std::any_of(from.begin(), from.end(), [&](size_t thunk) {
+          return is_foreign_result(p.thunks[thunk], u.from) && !(is_changed && thunk == writer);
+        }))
       continue;
     if (last_failure >= 0 && behind == BehindFailure::library_calls_run &&
         std::ranges::any_of(from, [&](size_t thunk) {

@@ -5,10 +5,12 @@
 
 #include "base/host_call.h"
 #include "ir/builder.h"
+#include "ir/changed_operand.h"
 #include "ir/lex.h"
 #include "ir/op_view.h"
 #include "loop/lower_rule.h"
 #include "op/registry.h"
+#include "trace/changed_operands.h"
 #include "trace/custom_op.h"
 #include "trace/record.h"
 
@@ -34,15 +36,27 @@ Status require_static(const OpView& op) {
   return {};
 }
 
+// Those that aren't operands that the operator changes.
+int declared_results(const Schema& schema) {
+  int count = 0;
+  for (int k = 0; k < schema.results; ++k) count += changed_operand(schema, k) < 0;
+  return count;
+}
+
 Result<Types> infer_types(const Operator& def, const OpView& op) {
   CLEAVE_CHECK(require_static(op));
   return host_call<Types>(def.name + ": infer", [&] {
     Types types;
     for (const TensorType& t : def.infer(OpCall(op)))
       types.emplace_back(t.dtype, Shape(t.shape.begin(), t.shape.end()));
-    if (std::ssize(types) != op.def().schema.results)
-      OpCall(op).refuse(
-          "infer", fmt::format("{} types for {} results", types.size(), op.def().schema.results));
+    const Schema& schema = op.def().schema;
+    const int declared = declared_results(schema);
+    if (std::ssize(types) != declared)
+      OpCall(op).refuse("infer", fmt::format("{} types for {} results", types.size(), declared));
+    for (int k = declared; k < schema.results; ++k) {
+      const Type& t = op.in_type(changed_operand(schema, k));
+      types.emplace_back(t.dtype, t.shape);
+    }
     return types;
   });
 }
@@ -72,9 +86,12 @@ Result<Arrays> run_reference(const Operator& def, const OpView& op,
   return host_call<Arrays>(def.name + ": reference", [&] {
     HostTensors operands, results;
     for (const Array* a : in) operands.push_back(a != nullptr ? host_of(*a) : HostTensor());
-    for (int k = 0; k < op.out_count(); ++k)
-      results.emplace_back(is_floating(op.out_type(k).dtype) ? DType::f64 : DType::i64,
-                           static_shape(op.out_type(k)));
+    for (int k = 0; k < op.out_count(); ++k) {
+      const int changed = changed_operand(op.def().schema, k);
+      const DType wide = is_floating(op.out_type(k).dtype) ? DType::f64 : DType::i64;
+      results.push_back(changed < 0 ? HostTensor(wide, static_shape(op.out_type(k)))
+                                    : host_of(*in[static_cast<size_t>(changed)]));
+    }
     const HostTensors expected = results;
     def.reference(OpCall(op), operands, results);
     require_types(op, results, expected);
@@ -185,12 +202,16 @@ Result<loop::CustomOpCode> code_of(const Operator& def, const OpView& op) {
       const std::vector<int64_t> shape = static_shape(t);
       code.sizes.insert(code.sizes.end(), shape.begin(), shape.end());
     };
+    std::vector<bool> is_changed(static_cast<size_t>(op.operand_count()));
+    for (int k = 0; k < op.out_count(); ++k)
+      if (const int operand = changed_operand(schema, k); operand >= 0) is_changed[operand] = true;
     for (int k = 0; k < op.operand_count(); ++k)
       if (op.has(k))
-        declare(op.in_type(k), "const ", schema.args[schema.operands[k]].name,
+        declare(op.in_type(k), is_changed[k] ? "" : "const ", schema.args[schema.operands[k]].name,
                 fmt::format("cleave_in[{}]", k));
     for (int k = 0; k < op.out_count(); ++k)
-      declare(op.out_type(k), "", names[k], fmt::format("cleave_out[{}]", k));
+      if (changed_operand(schema, k) < 0)
+        declare(op.out_type(k), "", names[k], fmt::format("cleave_out[{}]", k));
     // Messages of the compiler then have the host program's own lines.
     text += fmt::format("#line 1 \"kernel of {}\"\n{}\n}}\n", def.name, def.kernel(OpCall(op)));
     return code;
@@ -218,11 +239,11 @@ Slot<GradFn> gradient_slot(const std::shared_ptr<const Operator>& def) {
   });
 }
 
-OpDef entry_of(const Operator& op) {
+OpDef entry_of(const Operator& op, const std::string& signature) {
   const auto def = std::make_shared<const Operator>(op);
   return OpDef{
       .name = op.name,
-      .signature = op.signature,
+      .signature = signature,
       .summary = op.summary,
       .source = "the host program",
       .version = op.version,
@@ -288,20 +309,29 @@ void Operators::add(const Operator& op) {
   if (!op.infer) refuse("infer is missing");
   if (!op.reference) refuse("reference is missing");
   if (!op.kernel == !op.callback) refuse("expected either kernel or callback");
-  const Result<Schema> schema = parse_schema(op.signature);
+  const Result<trace::FunctionalSignature> signature = trace::functional_signature(op.signature);
+  if (!signature.ok()) refuse(signature.failure().message);
+  const Result<Schema> schema = parse_schema(signature->declared);
   if (!schema.ok())
     throw_failure(user_error("Operators: add: {}: {}", op.name, schema.failure().message));
-  if (schema->list_operand >= 0 || schema->results < 1)
+  if (schema->list_operand >= 0 || schema->results < 0)
     refuse("lists of tensors are not taken: name each operand and result");
+  if (schema->results == 0 && signature->functional == signature->declared)
+    refuse("it has no result, and changes no operand");
   const std::vector<std::string> results = result_names(*schema);
   for (const std::string& name : results) {
     const int arg = schema->find(name);
     const bool is_operand = arg >= 0 && schema->args[arg].is_operand();
     if (op.kernel && (is_operand || std::ranges::count(results, name) > 1))
       refuse(fmt::format("two of the kernel's pointers are named `{}`", name));
+    if (is_operand)
+      refuse(
+          fmt::format("a result has the name of operand `{0}`, which is for operands that are "
+                      "changed: Tensor(a!) {0}",
+                      name));
   }
   auto grown = std::make_shared<OpRegistry>(registry());
-  if (Status added = grown->add(entry_of(op)); !added.ok())
+  if (Status added = grown->add(entry_of(op, signature->functional)); !added.ok())
     throw_failure(user_error("Operators: add: {}", added.failure().message));
   registry_ = std::move(grown);
 }
