@@ -199,7 +199,7 @@ Result<Arrays> run_compiled(const Graph& g, const OpRegistry& ops, const Arrays&
     Notices().warn({&warning, 1});
   }
   report.run_ms = median(times);
-  report.peak_bytes += instance->touched_arena_bytes();
+  report.peak_bytes += program->constant_bytes() + instance->touched_arena_bytes();
   if (options.device.is_cpu()) report.peak_bytes += max_allocated;  // no memory of a device
   Arrays out;
   for (size_t k = 0; k < g.returns().size(); ++k)

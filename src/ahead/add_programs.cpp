@@ -53,7 +53,10 @@ class Adder {
       : source_(source), stages_(stages), file_(file), packed_(packed) {}
 
   Status run() {
-    if (programs_of(source_).size() > 1) { CLEAVE_TRY(stages_.pool, pool_for(source_, stages_)); }
+    if (programs_of(source_).size() > 1) {
+      compute_each_time(stages_);
+      CLEAVE_TRY(stages_.pool, pool_for(source_, stages_));
+    }
     file_.sized.reserve(source_.sized.size());  // what folds_ refers to stays where it is
     for (const Source::Sized& from : source_.sized) {
       standalone::SizedEntry& to = file_.sized.emplace_back();
@@ -90,6 +93,8 @@ class Adder {
     if (!is_new) return at->second;
     StageOptions part = stages_;
     part.is_frozen_part = true;
+    part.forward_results = 0;
+    part.partition.reset();
     part.memory_budget = {};
     part.family = nullptr;
     part.pool = nullptr;

@@ -6,8 +6,13 @@
 #include <utility>
 
 #include "loop/phase_extents.h"
+#include "pass/passes.h"
 
 namespace cleave {
+
+void compute_each_time(CompileOptions& options) {
+  options.passes_off.push_back(compute_once().name);
+}
 
 Result<schedule::SharedKernels> CodePool::use(std::span<const loop::Kernel> kernels) {
   last_miss_.clear();

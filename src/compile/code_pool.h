@@ -12,10 +12,15 @@
 #include <functional>
 
 #include "backend/backend.h"
+#include "cleave/options.h"
 #include "compile/build.h"
 #include "schedule/kernel_pool.h"
 
 namespace cleave {
+
+// Sets the options of programs of several sizes: none computes constants once. A new size would
+// have its own, with kernels for them to compile, and would keep them.
+void compute_each_time(CompileOptions& options);
 
 class CodePool {
  public:

@@ -34,6 +34,14 @@ bool is_packed(const Graph& g, ValueId v) {
 
 }  // namespace
 
+FrozenReport constants_report(const Graph& constants) {
+  FrozenReport out;
+  out.folded.count = std::ssize(constants.returns());
+  for (const Return& r : constants.returns())
+    out.folded.bytes += memory_bytes(constants.type(r.value));
+  return out;
+}
+
 FrozenReport frozen_report(const Graph& given, const Graph& lowered, const Graph& frozen) {
   FrozenReport out;
   const auto count = [](FrozenReport::Part& part, const Type& type) {

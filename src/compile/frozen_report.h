@@ -9,4 +9,7 @@ namespace cleave {
 // out of it.
 FrozenReport frozen_report(const Graph& given, const Graph& lowered, const Graph& frozen);
 
+// Of a program that isn't frozen, of which `constants` was taken out.
+FrozenReport constants_report(const Graph& constants);
+
 }  // namespace cleave

@@ -12,6 +12,8 @@
 #include "lower/fuse.h"
 #include "pass/autocast.h"
 #include "pass/freeze/frozen_values.h"
+#include "pass/pass_setting.h"
+#include "pass/passes.h"
 #include "pass/pipeline.h"
 #include "remat/rematerialize.h"
 
@@ -79,8 +81,22 @@ Staged verify_stage(Graph graph, const StageInputs& in) {
   return unchanged(std::move(graph));
 }
 
+// What depends on no placeholder.
+Staged constants_stage(Graph graph, const StageInputs& in) {
+  CompileOptions own = in.options;
+  std::erase_if(own.passes_on, [](const std::string& text) {
+    return pass_name_in(text) != compute_once().name;  // the others are those of frozen programs
+  });
+  CLEAVE_TRY(StagedGraph out, pass_stage(std::move(graph), in.ops, PassStage::freeze, own));
+  CLEAVE_TRY(out.frozen, take_constants(out.graph));
+  return out;
+}
+
+// What depends on Variables too.
 Staged freeze_stage(Graph graph, const StageInputs& in) {
-  CLEAVE_TRY(StagedGraph out, pass_stage(std::move(graph), in.ops, PassStage::freeze, in.options));
+  CompileOptions own = in.options;
+  own.passes_off.push_back(compute_once().name);  // fold_frozen does it
+  CLEAVE_TRY(StagedGraph out, pass_stage(std::move(graph), in.ops, PassStage::freeze, own));
   CLEAVE_TRY(out.frozen, take_frozen(out.graph));
   return out;
 }
@@ -144,8 +160,10 @@ const std::vector<GraphStage>& graph_stages() {
        }},
       {Stage::freeze,
        [](Graph g, In in) {
-         return in.options.freeze && !in.options.is_frozen_part ? freeze_stage(std::move(g), in)
-                                                                : unchanged(std::move(g));
+         const StageOptions& o = in.options;
+         if (o.is_frozen_part) return unchanged(std::move(g));
+         if (o.freeze) return freeze_stage(std::move(g), in);
+         return o.is_cut ? unchanged(std::move(g)) : constants_stage(std::move(g), in);
        }},
       {Stage::post_grad, uncut_passes<PassStage::post_grad>},
       {Stage::partition,

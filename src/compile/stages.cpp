@@ -150,7 +150,7 @@ Result<WrittenProgram> write_anew(Graph& graph, const StageInputs& in, Report& r
   Aside aside;
   CLEAVE_CHECK(run_part(Stage::verify, Stage::fuse, graph, in, report, run, &aside));
   out.frozen = std::move(aside.frozen);
-  if (freezes) report.frozen = frozen_report(given, graph, out.frozen);
+  report.frozen = freezes ? frozen_report(given, graph, out.frozen) : constants_report(out.frozen);
   CLEAVE_TRY(out.placed,
              make_code(graph, aside.arena_room, *in.backend, in.options.pool.get(), report, run));
   return out;

@@ -28,7 +28,7 @@ enum class Stage : uint8_t {
   grad,        // the joint graph, if StageOptions::grad is set and a placeholder wants a gradient
   verify,      // types, and that every device is that of the options
   joint,       // passes
-  freeze,      // CompileOptions::freeze: what is computed once leaves the graph
+  freeze,      // passes; what is computed once leaves the graph
   post_grad,   // passes
   partition,   // CompileOptions::partition: what runs again by PyTorch's rules
   decompose,   // into calls that have a lowering

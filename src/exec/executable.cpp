@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 
 #include "base/busy.h"
 #include "base/element_address.h"
 #include "compile/stages.h"
 #include "exec/device_operands.h"
 #include "exec/device_runs.h"
+#include "exec/folded_values.h"
 #include "exec/index_fault.h"
 #include "run/runner.h"
 #include "runtime/shared_threads.h"
@@ -18,11 +20,14 @@ namespace {
 
 class Compiled final : public CompiledProgram {
  public:
-  Compiled(BuiltProgram built, Report report, std::shared_ptr<const CompiledProgram> frozen_part,
-           CudaGraphs graphs)
-      : built_(std::move(built)), report_(std::move(report)), frozen_part_(std::move(frozen_part)),
-        graphs_(graphs) {
-    for (const Return& r : built_.frozen.returns()) folded_.push_back(built_.frozen.name(r.value));
+  // What is computed once is the business of instances if it depends on no Variable.
+  enum class Once : uint8_t { by_caller, by_instances };
+  Compiled(BuiltProgram built, Report report, std::shared_ptr<const CompiledProgram> part,
+           Once once, CudaGraphs graphs)
+      : built_(std::move(built)), report_(std::move(report)), graphs_(graphs) {
+    (once == Once::by_caller ? frozen_part_ : constant_part_) = std::move(part);
+    std::vector<std::string>& names = once == Once::by_caller ? folded_ : constants_;
+    for (const Return& r : built_.frozen.returns()) names.push_back(built_.frozen.name(r.value));
     for (const Storage& s : built_.lowered().storages)
       if (s.placeholder >= 0) {
         const auto at = static_cast<size_t>(s.placeholder);
@@ -37,15 +42,46 @@ class Compiled final : public CompiledProgram {
     return frozen_part_;
   }
   const std::vector<std::string>& folded() const override { return folded_; }
+  int64_t constant_bytes() const override {
+    const std::lock_guard lock(mutex_);
+    int64_t bytes = 0;
+    for (const HostTensor& t : values_ ? *values_ : FoldedValues::List())
+      bytes += rounded(t.bytes());
+    return bytes;
+  }
   const BuiltProgram& built() const { return built_; }
   CudaGraphs graphs() const { return graphs_; }
+
+  // Whether instances bind this placeholder, with which value.
+  struct Constant {
+    size_t placeholder;
+    const HostTensor* bytes;
+  };
+  // Thread-safe. The values live as long as the program.
+  Result<std::vector<Constant>> constants(const std::shared_ptr<Executor>& executor) const {
+    std::vector<Constant> out;
+    if (!constant_part_) return out;
+    const std::lock_guard lock(mutex_);
+    if (!values_) {
+      CLEAVE_TRY(const auto made, FoldedValues::make(constant_part_, {}, executor));
+      values_ = made->newer_than(nullptr);
+    }
+    for (size_t k = 0; k < constants_.size(); ++k) {
+      const auto at = std::ranges::find(placeholders_, constants_[k]);
+      if (at == placeholders_.end()) continue;  // a later pass found that nothing reads it
+      out.push_back({static_cast<size_t>(at - placeholders_.begin()), &(*values_)[k]});
+    }
+    return out;
+  }
 
  private:
   BuiltProgram built_;
   Report report_;
-  std::shared_ptr<const CompiledProgram> frozen_part_;
-  std::vector<std::string> folded_, placeholders_;
+  std::shared_ptr<const CompiledProgram> frozen_part_, constant_part_;
+  std::vector<std::string> folded_, constants_, placeholders_;
   const CudaGraphs graphs_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const FoldedValues::List> values_;  // of constants_
 };
 
 class RunningInstance final : public Instance {
@@ -59,8 +95,16 @@ class RunningInstance final : public Instance {
       CLEAVE_TRY(arena, built.backend->make_arena(built.planned.arena_bytes));
     }
     CLEAVE_CHECK(arena->reserve_host(host_bytes(built.lowered())));
-    return std::unique_ptr<Instance>(
+    CLEAVE_TRY(const std::vector<Compiled::Constant> constants, program->constants(executor));
+    std::unique_ptr<RunningInstance> out(
         new RunningInstance(std::move(program), std::move(executor), std::move(arena)));
+    for (const auto& [placeholder, bytes] : constants) {
+      const HostMemory memory{const_cast<void*>(bytes->data()), bytes->bytes(), std::nullopt,
+                              /*is_constant=*/true};
+      CLEAVE_CHECK(out->bind(placeholder, memory));
+      out->first_constant_ = std::min(out->first_constant_, placeholder);
+    }
+    return std::unique_ptr<Instance>(std::move(out));
   }
 
   Status bind(size_t placeholder, const HostMemory& memory) override {
@@ -79,6 +123,10 @@ class RunningInstance final : public Instance {
   const std::shared_ptr<DeviceMemory>& device_memory() const override { return device_memory_; }
 
   Status run(const Release* release) override {
+    const Release of_caller = [this, release](size_t placeholder) {
+      return placeholder < first_constant_ && (*release)(placeholder);
+    };
+    if (release != nullptr) release = &of_caller;
     return run_if_free([&]() -> Status {
       if (runs_) return runs_->run(release);
       if (!counts_.reason.empty()) ++counts_.skipped;
@@ -236,6 +284,7 @@ class RunningInstance final : public Instance {
   GraphCounts counts_;
   std::unique_ptr<DeviceRuns> runs_;  // with it
   std::atomic<bool> running_ = false;
+  size_t first_constant_ = SIZE_MAX;  // those that the caller binds come before
 };
 
 // Code of the host program reads the host's memory.
@@ -252,6 +301,8 @@ Status check_calls(const BuiltProgram& built) {
 
 StageOptions options_of_part(StageOptions options) {
   options.is_frozen_part = true;
+  options.forward_results = 0;
+  options.partition.reset();
   options.memory_budget = {};
   options.family = nullptr;
   if (options.pool) options.pool = options.pool->part();
@@ -281,8 +332,9 @@ Result<std::shared_ptr<const CompiledProgram>> CompiledProgram::compile(
     report.compile_ms += part->report().compile_ms;
     if (report.cache == "hit") report.cache = part->report().cache;
   }
+  const auto once = options.freeze ? Compiled::Once::by_caller : Compiled::Once::by_instances;
   return std::shared_ptr<const CompiledProgram>(std::make_shared<Compiled>(
-      std::move(built), std::move(report), std::move(part), options.cudagraphs));
+      std::move(built), std::move(report), std::move(part), once, options.cudagraphs));
 }
 
 Result<std::unique_ptr<Instance>> Instance::make(std::shared_ptr<const CompiledProgram> program,

@@ -39,8 +39,9 @@ class CompiledProgram {
                                                                 const OpRegistry& ops,
                                                                 const StageOptions& options);
   virtual ~CompiledProgram() = default;
-  // As lowered: same placeholders and returns. A frozen program (CompileOptions::freeze) lacks
-  // those that it doesn't read, and has folded() besides.
+  // As lowered: same placeholders and returns, and behind the placeholders those of constants that
+  // are computed once (pass/freeze/compute_once.cpp), which its instances bind themselves. A frozen
+  // program (CompileOptions::freeze) lacks those that it doesn't read, and has folded() besides.
   // That of a program from a cache is parsed at the first call.
   virtual const Graph& graph() const = 0;
   // The names of its placeholders, by number.
@@ -50,6 +51,8 @@ class CompiledProgram {
   virtual const std::shared_ptr<const CompiledProgram>& frozen_part() const = 0;
   // The names of the placeholders that its results are for.
   virtual const std::vector<std::string>& folded() const = 0;
+  // Of the constants that instances bind, each rounded up to 64; computed by the first instance.
+  virtual int64_t constant_bytes() const = 0;
 };
 
 // Memory of the caller. Without a dtype it may hold any.

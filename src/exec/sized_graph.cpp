@@ -66,6 +66,7 @@ Result<SizedGraph> SizedGraph::make(const Graph& graph, const Operators& ops,
   }
   StageOptions stages{options};
   stages.pool = std::move(pool);
+  if (stages.pool) compute_each_time(stages);
   if (!stages.executor) { CLEAVE_TRY(stages.executor, runtime::shared_threads(stages.threads)); }
   CLEAVE_CHECK(run_stages(Stage::autocast, Stage::pre_grad, out.graph, ops.registry(), stages));
   CLEAVE_TRY(const auto program, CompiledProgram::compile(out.graph, ops.registry(), stages));

@@ -15,7 +15,8 @@ using Kernels = std::vector<loop::Kernel>;
 Result<Kernels> kernels_of(const Graph& graph, const Operators& ops, const CompileOptions& options,
                            const SymbolValues& symbols, const std::shared_ptr<Backend>& backend) {
   CLEAVE_TRY(Graph g, specialize(graph, symbols));
-  const StageOptions stages{options};
+  StageOptions stages{options};
+  compute_each_time(stages);
   CLEAVE_CHECK(run_stages(Stage::autocast, Stage::pre_grad, g, ops.registry(), stages));
   return scheduled_kernels(g, ops.registry(), stages, backend);
 }

@@ -22,6 +22,7 @@ struct SizedPrograms::Family {
       : sizes(std::move(s)), largest_sizes(sizes.largest()), options(std::move(o)),
         notices(std::move(n)), trace(std::move(t)), at(where), others(kept_sizes()) {
     if (!sizes.vary()) return;
+    compute_each_time(options);
     // Functions of a GPU have sizes in them, and are those of one program.
     std::shared_ptr<Backend> backend = backend_for(options);
     if (backend->target().cuda_arch != 0) return;
@@ -41,7 +42,7 @@ struct SizedPrograms::Family {
 
   const InputSizes sizes;
   const std::vector<int64_t> largest_sizes;
-  const CompileOptions options;
+  CompileOptions options;
   const std::shared_ptr<Notices> notices;
   Trace trace;
   const Location at;

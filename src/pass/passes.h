@@ -50,6 +50,7 @@ Pass scatter_to_where();
 Pass unfuse_addmm();
 
 // freeze
+Pass compute_once();
 Pass fold_frozen();
 Pass hoist_frozen();
 Pass pack_weights();

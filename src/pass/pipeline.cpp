@@ -114,6 +114,11 @@ constexpr PassRow table[] = {
      "in frozen programs: constants are folded, no pass before it is undone",
      "Variables keep their values", asked, !again, pays_frozen},
 
+    {freeze, 3, compute_once,
+     "in programs that aren't frozen, of one size: before the cut, whose budgets count what is "
+     "kept",
+     "masks and constants of attention have been found"},
+
     {post_grad, 0, cancel_split_cat, "gradients of joins and of splits meet", "splits by sizes"},
     {post_grad, 0, cancel_cat_split, "gradients of splits and of joins meet", "splits by sizes"},
     {post_grad, 0, merge_slice_cat, "padding by a value's own beginning", "nothing"},

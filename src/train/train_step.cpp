@@ -209,7 +209,9 @@ std::vector<MemoryTrade> memory_trades(const nn::Module& model, const TracedFunc
   const InputSizes sizes = trace::value_or_throw_at(at, InputSizes::make("train_step", inputs));
   const std::vector<InputSpec> largest = sizes.at(sizes.largest());
   const StepPart last = options.accumulate > 1 ? StepPart::stepping : StepPart::whole;
-  StepTrace trace{model, loss, *optimizer_of(optimizer, at), largest, options, at, last, Store()};
+  TrainOptions own = options;
+  if (sizes.vary() || own.compile.other_sizes == OtherSizes::grow) compute_each_time(own.compile);
+  StepTrace trace{model, loss, *optimizer_of(optimizer, at), largest, own, at, last, Store()};
   const auto trades = trace::value_or_throw_at(at, of_family(trace, [&](BudgetFamily& family) {
                                                  return family.trades(options.compile.offload);
                                                }));

@@ -131,6 +131,20 @@ graph @main(%x: input f32[8], %c: const f32[8], %e: input f32[0,3]) {
 })");
 }
 
+TEST(GraphLibrary, tables_that_depend_on_nothing_are_computed_when_it_is_opened) {
+  const std::string tables = R"(
+graph @main(%x: input f32[64,64], %c: const f32[64]) {
+  %i = arange(; end=4096, dtype=f32) : f32[4096]
+  %s = sin(%i) : f32[4096]
+  %v = view(%s; size=[64,64]) : f32[64,64]
+  %p = mul(%x, %v) : f32[64,64]
+  %y = add(%p, %c) : f32[64,64]
+  return %y
+})";
+  compare(tables);
+  compare(tables, WeightPlace::beside);
+}
+
 TEST(GraphLibrary, what_depends_on_constants_alone_is_a_program_of_its_own) {
   Built b(R"(
 graph @main(%x: input f32[4,6], %c: const f32[6,8], %d: const f32[8,5]) {

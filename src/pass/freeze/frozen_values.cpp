@@ -4,6 +4,7 @@
 
 #include "ir/edit.h"
 #include "ir/subgraph.h"
+#include "pass/freeze/constant_values.h"
 #include "pass/frozen.h"
 #include "pass/uniform_value.h"
 
@@ -147,16 +148,12 @@ Values foldable_values(const Graph& g, const std::vector<bool>& frozen) {
 
 bool is_folded(const Graph& g, ValueId v) { return g.name(v).starts_with(folded_prefix); }
 
-Result<Graph> take_frozen(Graph& g) {
-  Values values = foldable_values(g);
-  std::erase_if(values, [&](ValueId v) { return !is_folded(g, v); });
-  if (values.empty()) return Graph("frozen");
-  Values kept;
-  for (const Placeholder& p : g.placeholders())
-    if (is_kept(g, p.value)) kept.push_back(p.value);
-  CLEAVE_TRY(Graph frozen, extract_subgraph(g, "frozen", kept, values, Role::constant));
-  frozen.filter_placeholders([&](const Placeholder& p) { return frozen.use_count(p.value) > 0; });
+namespace {
 
+// Moves what computes the values from `kept` into a graph of its own.
+Result<Graph> moved_out(Graph& g, const Values& kept, const Values& values) {
+  CLEAVE_TRY(Graph out, extract_subgraph(g, "frozen", kept, values, Role::constant));
+  out.filter_placeholders([&](const Placeholder& p) { return out.use_count(p.value) > 0; });
   for (const ValueId v : values) {
     const std::string name = g.name(v);
     CLEAVE_CHECK(g.rename(v, g.fresh_name("computed_once")));
@@ -164,6 +161,19 @@ Result<Graph> take_frozen(Graph& g) {
     g.replace_uses(v, given);
   }
   eliminate_dead_code(g);
+  return out;
+}
+
+}  // namespace
+
+Result<Graph> take_frozen(Graph& g) {
+  Values values = foldable_values(g);
+  std::erase_if(values, [&](ValueId v) { return !is_folded(g, v); });
+  if (values.empty()) return Graph("frozen");
+  Values kept;
+  for (const Placeholder& p : g.placeholders())
+    if (is_kept(g, p.value)) kept.push_back(p.value);
+  CLEAVE_TRY(Graph frozen, moved_out(g, kept, values));
   std::vector<bool> returned(g.value_capacity());
   for (const Return& r : g.returns()) {
     returned[r.value.v] = true;
@@ -173,6 +183,18 @@ Result<Graph> take_frozen(Graph& g) {
     return !is_kept(g, p.value) || g.use_count(p.value) > 0 || returned[p.value.v];
   });
   return frozen;
+}
+
+Result<Graph> take_constants(Graph& g) {
+  const std::vector<bool> constant = constant_values(g);
+  Values values;
+  for (const NodeId n : g.order())
+    for (uint32_t k = 0; k < g.node(n).output_count; ++k)
+      if (const ValueId v = g.node(n).out(k); constant[v.v] && is_folded(g, v)) values.push_back(v);
+  if (values.empty()) return Graph("frozen");
+  CLEAVE_TRY(Graph out, moved_out(g, {}, values));
+  for (const NodeId n : out.order()) out.set_tag(n, {});  // it has no backward
+  return out;
 }
 
 }  // namespace cleave

@@ -50,5 +50,8 @@ bool is_folded(const Graph& g, ValueId v);
 // placeholders of role const, behind the others, and parameters, buffers and constants that nothing
 // reads go. The result returns them, in that order; it has no returns if there are none.
 Result<Graph> take_frozen(Graph& g);
+// The same of values that depend on nothing (freeze/constant_values.h), which compute_once names:
+// the graph of the result has no placeholders, and g keeps all of its own.
+Result<Graph> take_constants(Graph& g);
 
 }  // namespace cleave
