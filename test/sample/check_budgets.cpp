@@ -46,8 +46,13 @@ class Checker {
     options_.fuse = choice.fuse;
     options_.executor = make_thread_pool(options_.threads);
     ops_ = &ops;
-    for (const NodeId n : r.g.order())
+    bool draws = false;
+    for (const NodeId n : r.g.order()) {
       branches_ |= r.g.node(n).op->name == "cond" || r.g.node(n).op->name == "while_loop";
+      draws |= has(r.g.node(n).op->traits, Trait::random);
+    }
+    // compare_masks runs the graph as it is lowered, from these inputs alone.
+    if (draws) options_.passes_off.emplace_back("compute_once");
   }
 
   Result<BudgetVerdict> run(const std::vector<double>& parts) {

@@ -1,6 +1,5 @@
 // Operators of the host program that change an operand: functional in the graph, in place where
 // nothing else reads what the operand was.
-// tests: changed_operands.cpp lower_foreign.cpp update_in_place.cpp
 #include <gtest/gtest.h>
 
 #include "cleave/cleave.h"
