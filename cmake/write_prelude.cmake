@@ -4,7 +4,7 @@
 # (src/emit/c_functions.h). A definition begins at the beginning of a line, as
 #
 #   INLINE float abs_f32(float x) {      or LANES, LANES_16 (primitives.h), static, a type
-#   typedef float f32x16 __attribute__((vector_size(64)));
+#   typedef VECTOR(float, lanes_x16) f32x16;
 #   enum { lanes_x16 = 16 };
 #   #define EACH(R, f, a)
 #
@@ -69,7 +69,7 @@ string(CONCAT text "${kernel_types}" "${kernel_macros}" "${one_element}" "${lane
 set(row ")clv\"},\n{\"\\3\", R\"clv(\\1\\3\\4")
 string(REGEX REPLACE "\n((INLINE|static|float|double)[^\n(=]*[ *])([A-Za-z0-9_]+)([(])"
        "${row}" text "${text}")
-string(REGEX REPLACE "\n((typedef) [a-z0-9_ ]* )([a-z0-9_]+)(;| __attribute__)" "${row}" text "${text}")
+string(REGEX REPLACE "\n((typedef) [A-Za-z0-9_(), ]* )([a-z0-9_]+)(;| __attribute__)" "${row}" text "${text}")
 string(REGEX REPLACE "\n((enum) { )([a-z0-9_]+)( )" "${row}" text "${text}")
 string(REGEX REPLACE "\n((#define) )([A-Za-z0-9_]+)([( ])" "${row}" text "${text}")
 string(FIND "${text}" "{" first)

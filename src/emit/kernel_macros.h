@@ -18,3 +18,9 @@
      for (int l = 0; l < (int)(sizeof each_r / sizeof each_r[0]); ++l)                   \
        each_r[l] = f(each_a[l], each_b[l]);                                              \
      each_r; })
+// n lanes of T. gcc without AVX-512 has them in parts (lane_parts.inc).
+#define VECTOR(T, n) T __attribute__((vector_size((n) * sizeof(T))))
+#if LANE_PARTS
+  #undef VECTOR
+  #define VECTOR(T, n) Lanes<T, n>
+#endif

@@ -36,23 +36,23 @@
                    p[(11 < last ? 11 : last) * step], p[(12 < last ? 12 : last) * step],         \
                    p[(13 < last ? 13 : last) * step], p[(14 < last ? 14 : last) * step],         \
                    p[(15 < last ? 15 : last) * step]}; }                                         \
-  INLINE S##x16 gather_##S##x16(const T *p, i64x16 i) {                                          \
+  INLINE S##x16 gather_##S##x16(const T *p, const i64x16 i) {                                    \
     return (S##x16){                                                                             \
                    p[i[0]], p[i[1]], p[i[2]], p[i[3]], p[i[4]], p[i[5]], p[i[6]], p[i[7]],       \
                    p[i[8]], p[i[9]], p[i[10]], p[i[11]], p[i[12]], p[i[13]], p[i[14]],           \
                    p[i[15]]}; }                                                                  \
-  INLINE S##x16 gather_##S##x16_first(const T *p, i64x16 i, int64_t left) {                      \
+  INLINE S##x16 gather_##S##x16_first(const T *p, const i64x16 i, int64_t left) {                \
     return gather_##S##x16(p, select_i64x16(first_i32x16(left), i, all_i64x16(i[0]))); }         \
-  INLINE S##x16 gather_##S##x16_where(const T *p, i64x16 i, i32x16 on) {                         \
+  INLINE S##x16 gather_##S##x16_where(const T *p, const i64x16 i, const i32x16 on) {             \
     S##x16 v = {};                                                                               \
     for (int l = 0; l < 16; ++l) if (on[l]) v[l] = p[i[l]];                                      \
     return v; }                                                                                  \
-  INLINE void scatter_##S##x16(T *p, i64x16 i, S##x16 v) {                                       \
+  INLINE void scatter_##S##x16(T *p, const i64x16 i, const S##x16 v) {                           \
     p[i[0]] = v[0], p[i[1]] = v[1], p[i[2]] = v[2], p[i[3]] = v[3], p[i[4]] = v[4],              \
     p[i[5]] = v[5], p[i[6]] = v[6], p[i[7]] = v[7], p[i[8]] = v[8], p[i[9]] = v[9],              \
     p[i[10]] = v[10], p[i[11]] = v[11], p[i[12]] = v[12], p[i[13]] = v[13],                      \
     p[i[14]] = v[14], p[i[15]] = v[15]; }                                                        \
-  INLINE void scatter_##S##x16_first(T *p, i64x16 i, S##x16 v, int64_t left) {                   \
+  INLINE void scatter_##S##x16_first(T *p, const i64x16 i, const S##x16 v, int64_t left) {       \
     for (int l = 0; l < 16; ++l) if (l < left) p[i[l]] = v[l]; }
 MEMORY(float, f32, 4)
 MEMORY(double, f64, 8)
@@ -75,7 +75,8 @@ MEMORY(uint8_t, u8, 1)
     a = COMBINED;                                                                                \
     b = __builtin_shufflevector(a, a, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0);     \
     a = COMBINED;                                                                                \
-    return a[0]; }
+    const S##x16 all = a;                                                                        \
+    return all[0]; }
 FOLD(float, f32, sum, a + b)
 FOLD(float, f32, prod, a * b)
 FOLD(float, f32, max, max_f32x16(a, b))

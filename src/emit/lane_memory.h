@@ -39,6 +39,8 @@ INLINE uint32_t bits_of(i32x16 on) {
   __builtin_memcpy(half, &on, sizeof half);
   return (uint32_t)__builtin_ia32_movmskps256(half[0]) |
          (uint32_t)__builtin_ia32_movmskps256(half[1]) << 8;
+#elif LANE_PARTS
+  return bits_of_lanes(on);
 #else
   uint32_t bits = 0;
   for (int l = 0; l < 16; ++l) bits |= (uint32_t)(on[l] & 1) << l;
@@ -56,6 +58,8 @@ INLINE u8x16 get_first_1(const void *p, int64_t left) {
 #ifdef __AVX512BW__
   __builtin_prefetch(p);
   return (u8x16)__builtin_ia32_loaddquqi128_mask((const char *)p, (sixteen_i8){}, first_bits(left));
+#elif LANE_PARTS
+  return first_lanes<u8x16>(p, left);
 #else
   u8x16 v = {};
   if (left >= 16) __builtin_memcpy(&v, p, sizeof v);
@@ -76,6 +80,8 @@ INLINE u8x16 get_where_1(const void *p, i32x16 on) {
 INLINE void put_first_1(void *p, u8x16 v, int64_t left) {
 #ifdef __AVX512BW__
   __builtin_ia32_storedquqi128_mask((char *)p, (sixteen_i8)v, first_bits(left));
+#elif LANE_PARTS
+  put_first_lanes(p, v, left);
 #else
   if (left >= 16) __builtin_memcpy(p, &v, sizeof v);
   else if (left > 0) __builtin_memcpy(p, &v, left * 1);
@@ -86,6 +92,8 @@ INLINE u16x16 get_first_2(const void *p, int64_t left) {
   __builtin_prefetch(p);
   return (u16x16)__builtin_ia32_loaddquhi256_mask((const short *)p, (sixteen_i16){},
                                                 first_bits(left));
+#elif LANE_PARTS
+  return first_lanes<u16x16>(p, left);
 #else
   u16x16 v = {};
   if (left >= 16) __builtin_memcpy(&v, p, sizeof v);
@@ -106,6 +114,8 @@ INLINE u16x16 get_where_2(const void *p, i32x16 on) {
 INLINE void put_first_2(void *p, u16x16 v, int64_t left) {
 #ifdef __AVX512BW__
   __builtin_ia32_storedquhi256_mask((short *)p, (sixteen_i16)v, first_bits(left));
+#elif LANE_PARTS
+  put_first_lanes(p, v, left);
 #else
   if (left >= 16) __builtin_memcpy(p, &v, sizeof v);
   else if (left > 0) __builtin_memcpy(p, &v, left * 2);
@@ -115,6 +125,8 @@ INLINE i32x16 get_first_4(const void *p, int64_t left) {
 #ifdef __AVX512BW__
   __builtin_prefetch(p);
   return (i32x16)__builtin_ia32_loaddqusi512_mask((const int *)p, (i32x16){}, first_bits(left));
+#elif LANE_PARTS
+  return first_lanes<i32x16>(p, left);
 #else
   i32x16 v = {};
   if (left >= 16) __builtin_memcpy(&v, p, sizeof v);
@@ -143,6 +155,8 @@ INLINE i32x16 get_where_4(const void *p, i32x16 on) {
 INLINE void put_first_4(void *p, i32x16 v, int64_t left) {
 #ifdef __AVX512BW__
   __builtin_ia32_storedqusi512_mask((int *)p, (i32x16)v, first_bits(left));
+#elif LANE_PARTS
+  put_first_lanes(p, v, left);
 #else
   if (left >= 16) __builtin_memcpy(p, &v, sizeof v);
   else if (left > 0) __builtin_memcpy(p, &v, left * 4);
@@ -157,6 +171,8 @@ INLINE i64x16 get_first_8(const void *p, int64_t left) {
   half[0] = __builtin_ia32_loaddqudi512_mask((const long long *)p, (eight_i64){}, bits & 0xffu);
   half[1] = __builtin_ia32_loaddqudi512_mask((const long long *)p + 8, (eight_i64){}, bits >> 8);
   __builtin_memcpy(&v, half, sizeof v);
+#elif LANE_PARTS
+  v = first_lanes<i64x16>(p, left);
 #else
   if (left >= 16) __builtin_memcpy(&v, p, sizeof v);
   else if (left > 0) __builtin_memcpy(&v, p, left * 8);
@@ -192,6 +208,8 @@ INLINE void put_first_8(void *p, i64x16 v, int64_t left) {
   __builtin_memcpy(half, &v, sizeof v);
   __builtin_ia32_storedqudi512_mask((long long *)p, half[0], bits & 0xffu);
   __builtin_ia32_storedqudi512_mask((long long *)p + 8, half[1], bits >> 8);
+#elif LANE_PARTS
+  put_first_lanes(p, v, left);
 #else
   if (left >= 16) __builtin_memcpy(p, &v, sizeof v);
   else if (left > 0) __builtin_memcpy(p, &v, left * 8);

@@ -3,16 +3,16 @@
 // clang-format off
 
 enum { lanes_x16 = 16 };
-typedef float f32x16 __attribute__((vector_size(lanes_x16 * sizeof(float))));
-typedef double f64x16 __attribute__((vector_size(lanes_x16 * sizeof(double))));
-typedef int64_t i64x16 __attribute__((vector_size(lanes_x16 * sizeof(int64_t))));
-typedef int32_t i32x16 __attribute__((vector_size(lanes_x16 * sizeof(int32_t))));
-typedef uint32_t u32x16 __attribute__((vector_size(lanes_x16 * sizeof(uint32_t))));
-typedef uint64_t u64x16 __attribute__((vector_size(lanes_x16 * sizeof(uint64_t))));
-typedef int16_t i16x16 __attribute__((vector_size(lanes_x16 * sizeof(int16_t))));
-typedef uint16_t u16x16 __attribute__((vector_size(lanes_x16 * sizeof(uint16_t))));
-typedef int8_t i8x16 __attribute__((vector_size(lanes_x16 * sizeof(int8_t))));
-typedef uint8_t u8x16 __attribute__((vector_size(lanes_x16 * sizeof(uint8_t))));
+typedef VECTOR(float, lanes_x16) f32x16;
+typedef VECTOR(double, lanes_x16) f64x16;
+typedef VECTOR(int64_t, lanes_x16) i64x16;
+typedef VECTOR(int32_t, lanes_x16) i32x16;
+typedef VECTOR(uint32_t, lanes_x16) u32x16;
+typedef VECTOR(uint64_t, lanes_x16) u64x16;
+typedef VECTOR(int16_t, lanes_x16) i16x16;
+typedef VECTOR(uint16_t, lanes_x16) u16x16;
+typedef VECTOR(int8_t, lanes_x16) i8x16;
+typedef VECTOR(uint8_t, lanes_x16) u8x16;
 #define to_i32x16(v) __builtin_convertvector(v, i32x16)
 #define to_i64x16(v) __builtin_convertvector(v, i64x16)
 #define to_i16x16(v) __builtin_convertvector(v, i16x16)

@@ -12,70 +12,70 @@ INLINE i64x16 select_i64x16(i32x16 c, i64x16 a, i64x16 b) {
 }
 INLINE f64x16 abs_f64x16(f64x16 v) { return (f64x16)((u64x16)v & 0x7fffffffffffffffu); }
 INLINE f32x16 sqrt_f32x16(f32x16 v) {
-#if __has_builtin(__builtin_elementwise_sqrt)
+#if __has_builtin(__builtin_elementwise_sqrt) || LANE_PARTS
   return __builtin_elementwise_sqrt(v);
 #else
   return EACH(f32x16, __builtin_sqrtf, v);
 #endif
 }
 INLINE f64x16 sqrt_f64x16(f64x16 v) {
-#if __has_builtin(__builtin_elementwise_sqrt)
+#if __has_builtin(__builtin_elementwise_sqrt) || LANE_PARTS
   return __builtin_elementwise_sqrt(v);
 #else
   return EACH(f64x16, __builtin_sqrt, v);
 #endif
 }
 INLINE f32x16 floor_f32x16(f32x16 v) {
-#if __has_builtin(__builtin_elementwise_floor)
+#if __has_builtin(__builtin_elementwise_floor) || LANE_PARTS
   return __builtin_elementwise_floor(v);
 #else
   return EACH(f32x16, __builtin_floorf, v);
 #endif
 }
 INLINE f64x16 floor_f64x16(f64x16 v) {
-#if __has_builtin(__builtin_elementwise_floor)
+#if __has_builtin(__builtin_elementwise_floor) || LANE_PARTS
   return __builtin_elementwise_floor(v);
 #else
   return EACH(f64x16, __builtin_floor, v);
 #endif
 }
 INLINE f32x16 ceil_f32x16(f32x16 v) {
-#if __has_builtin(__builtin_elementwise_ceil)
+#if __has_builtin(__builtin_elementwise_ceil) || LANE_PARTS
   return __builtin_elementwise_ceil(v);
 #else
   return EACH(f32x16, __builtin_ceilf, v);
 #endif
 }
 INLINE f64x16 ceil_f64x16(f64x16 v) {
-#if __has_builtin(__builtin_elementwise_ceil)
+#if __has_builtin(__builtin_elementwise_ceil) || LANE_PARTS
   return __builtin_elementwise_ceil(v);
 #else
   return EACH(f64x16, __builtin_ceil, v);
 #endif
 }
 INLINE f32x16 trunc_f32x16(f32x16 v) {
-#if __has_builtin(__builtin_elementwise_trunc)
+#if __has_builtin(__builtin_elementwise_trunc) || LANE_PARTS
   return __builtin_elementwise_trunc(v);
 #else
   return EACH(f32x16, __builtin_truncf, v);
 #endif
 }
 INLINE f64x16 trunc_f64x16(f64x16 v) {
-#if __has_builtin(__builtin_elementwise_trunc)
+#if __has_builtin(__builtin_elementwise_trunc) || LANE_PARTS
   return __builtin_elementwise_trunc(v);
 #else
   return EACH(f64x16, __builtin_trunc, v);
 #endif
 }
 INLINE f32x16 rint_f32x16(f32x16 v) {
-#if __has_builtin(__builtin_elementwise_rint)
+#if __has_builtin(__builtin_elementwise_rint) || LANE_PARTS
   return __builtin_elementwise_rint(v);
 #else
   return EACH(f32x16, __builtin_rintf, v);
 #endif
 }
 INLINE f64x16 rint_f64x16(f64x16 v) {
-#if __has_builtin(__builtin_elementwise_rint)
+#if __has_builtin(__builtin_elementwise_rint) || LANE_PARTS
   return __builtin_elementwise_rint(v);
 #else
   return EACH(f64x16, __builtin_rint, v);

@@ -38,23 +38,43 @@ INLINE int32_t low_i32(double x) {  // the lowest 32 bits
 LANES i32x16 low_i32x16(f64x16 v) { return to_i32x16((i64x16)v); }
 INLINE float choose_f32(int c, float a, float b) { return c ? a : b; }
 LANES f32x16 choose_f32x16(i32x16 c, f32x16 a, f32x16 b) {
+#if LANE_PARTS
+  return chosen(c, a, b);
+#else
   return (f32x16)(((i32x16)a & c) | ((i32x16)b & ~c));
+#endif
 }
 INLINE double choose_f64(int c, double a, double b) { return c ? a : b; }
 LANES f64x16 choose_f64x16(i64x16 c, f64x16 a, f64x16 b) {
+#if LANE_PARTS
+  return chosen(c, a, b);
+#else
   return (f64x16)(((i64x16)a & c) | ((i64x16)b & ~c));
+#endif
 }
 INLINE int32_t choose_i32(int c, int32_t a, int32_t b) { return c ? a : b; }
 LANES i32x16 choose_i32x16(i32x16 c, i32x16 a, i32x16 b) {
+#if LANE_PARTS
+  return chosen(c, a, b);
+#else
   return (i32x16)(((i32x16)a & c) | ((i32x16)b & ~c));
+#endif
 }
 INLINE int64_t choose_i64(int c, int64_t a, int64_t b) { return c ? a : b; }
 LANES i64x16 choose_i64x16(i64x16 c, i64x16 a, i64x16 b) {
+#if LANE_PARTS
+  return chosen(c, a, b);
+#else
   return (i64x16)(((i64x16)a & c) | ((i64x16)b & ~c));
+#endif
 }
 INLINE uint32_t choose_u32(int c, uint32_t a, uint32_t b) { return c ? a : b; }
 LANES u32x16 choose_u32x16(i32x16 c, u32x16 a, u32x16 b) {
+#if LANE_PARTS
+  return chosen(c, a, b);
+#else
   return (u32x16)(((i32x16)a & c) | ((i32x16)b & ~c));
+#endif
 }
 // Returns b if one of them is NaN.
 INLINE float smaller_f32(float a, float b) { return a < b ? a : b; }
@@ -63,6 +83,8 @@ INLINE float smaller_f32(float a, float b) { return a < b ? a : b; }
 LANES_16 f32x16 smaller_f32x16(f32x16 a, f32x16 b) {
 #if defined(__AVX512F__) && defined(__clang__)
   return __builtin_ia32_minps512(a, b, 4);
+#elif LANE_PARTS
+  return smaller_lanes(a, b);
 #else
   return choose_f32x16(a < b, a, b);
 #endif
@@ -71,14 +93,28 @@ INLINE float larger_f32(float a, float b) { return a > b ? a : b; }
 LANES_16 f32x16 larger_f32x16(f32x16 a, f32x16 b) {
 #if defined(__AVX512F__) && defined(__clang__)
   return __builtin_ia32_maxps512(a, b, 4);
+#elif LANE_PARTS
+  return larger_lanes(a, b);
 #else
   return choose_f32x16(a > b, a, b);
 #endif
 }
 INLINE double smaller_f64(double a, double b) { return a < b ? a : b; }
-LANES_16 f64x16 smaller_f64x16(f64x16 a, f64x16 b) { return choose_f64x16(a < b, a, b); }
+LANES_16 f64x16 smaller_f64x16(f64x16 a, f64x16 b) {
+#if LANE_PARTS
+  return smaller_lanes(a, b);
+#else
+  return choose_f64x16(a < b, a, b);
+#endif
+}
 INLINE double larger_f64(double a, double b) { return a > b ? a : b; }
-LANES_16 f64x16 larger_f64x16(f64x16 a, f64x16 b) { return choose_f64x16(a > b, a, b); }
+LANES_16 f64x16 larger_f64x16(f64x16 a, f64x16 b) {
+#if LANE_PARTS
+  return larger_lanes(a, b);
+#else
+  return choose_f64x16(a > b, a, b);
+#endif
+}
 INLINE int32_t smaller_i32(int32_t a, int32_t b) { return a < b ? a : b; }
 LANES_16 i32x16 smaller_i32x16(i32x16 a, i32x16 b) { return choose_i32x16(a < b, a, b); }
 INLINE int32_t larger_i32(int32_t a, int32_t b) { return a > b ? a : b; }
@@ -89,7 +125,7 @@ INLINE int64_t larger_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 LANES_16 i64x16 larger_i64x16(i64x16 a, i64x16 b) { return choose_i64x16(a > b, a, b); }
 INLINE float fma_f32(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 LANES f32x16 fma_f32x16(f32x16 a, f32x16 b, f32x16 c) {
-#if __has_builtin(__builtin_elementwise_fma)
+#if __has_builtin(__builtin_elementwise_fma) || LANE_PARTS
   return __builtin_elementwise_fma(a, b, c);
 #elif defined(__AVX512F__)
   typedef float part __attribute__((vector_size(64)));
@@ -107,7 +143,7 @@ LANES f32x16 fma_f32x16(f32x16 a, f32x16 b, f32x16 c) {
 }
 INLINE double fma_f64(double a, double b, double c) { return __builtin_fma(a, b, c); }
 LANES f64x16 fma_f64x16(f64x16 a, f64x16 b, f64x16 c) {
-#if __has_builtin(__builtin_elementwise_fma)
+#if __has_builtin(__builtin_elementwise_fma) || LANE_PARTS
   return __builtin_elementwise_fma(a, b, c);
 #elif defined(__AVX512F__)
   typedef double part __attribute__((vector_size(64)));
@@ -127,7 +163,7 @@ LANES f64x16 fma_f64x16(f64x16 a, f64x16 b, f64x16 c) {
 LANES_16 f32x16 of_16_f32x16(f32x16 table, f32x16 at) {
 #if defined(__AVX512F__) && defined(__clang__)
   return __builtin_ia32_permvarsf512(table, (i32x16)at);
-#elif defined(__AVX2__) && defined(__clang__)
+#elif defined(__AVX2__) && (defined(__clang__) || LANE_PARTS)
   typedef float part __attribute__((vector_size(32)));
   typedef int32_t index __attribute__((vector_size(32)));
   part low, high, out[2];
@@ -146,6 +182,8 @@ LANES_16 f32x16 of_16_f32x16(f32x16 table, f32x16 at) {
   f32x16 out;
   for (int l = 0; l < 16; ++l) out[l] = table[((i32x16)at)[l] & 15];
   return out;
+#elif LANE_PARTS
+  return of_16_lanes(table, (i32x16)at);
 #else
   return __builtin_shuffle(table, (i32x16)at);
 #endif
@@ -200,6 +238,8 @@ LANES_16 f32x16 times_power_of_2_f32x16(f32x16 x, f32x16 turned) {
 LANES int are_all_x16(i32x16 good) {
 #if __has_builtin(__builtin_reduce_and)
   return __builtin_reduce_and(good) != 0;
+#elif LANE_PARTS
+  return all_on(good);
 #else
   int all = 1;
   for (int l = 0; l < lanes_x16; ++l) all &= good[l];

@@ -2,6 +2,9 @@
 //
 //   FOLDER/cleave-XXXXXX/unit.c --cc--> FOLDER/cleave-XXXXXX/unit.so
 //
+// Text with vectors longer than the target's registers is compiled as C++, with lanes in parts
+// (lane_parts.h), where the compiler is gcc and has its C++ front end. It needs no library of C++.
+//
 // Each compile has a private folder (mode 0700, an unpredictable name), which is removed before the
 // code is returned.
 #include <errno.h>
@@ -10,6 +13,8 @@
 #include <fstream>
 
 #include "runtime/compiler.h"
+#include "runtime/lane_part_functions.h"
+#include "runtime/lane_parts.h"
 #include "runtime/private_folder.h"
 #include "runtime/subprocess.h"
 
@@ -25,8 +30,7 @@ std::string processor_of(const Target& target) {
 
 // Most of these flags are the rules for arithmetic of compiler.h.
 std::vector<std::string> flags_for(const Target& target) {
-  std::vector<std::string> flags = {"-std=gnu11",
-                                    "-O3",
+  std::vector<std::string> flags = {"-O3",
                                     "-march=" + processor_of(target),
                                     "-fwrapv",
                                     "-fno-builtin",
@@ -40,6 +44,24 @@ std::vector<std::string> flags_for(const Target& target) {
   return flags;
 }
 
+constexpr const char* as_c[] = {"-std=gnu11", "-x", "c"};
+constexpr const char* as_parts[] = {"-std=gnu++17",        "-fpermissive", "-fno-exceptions",
+                                    "-fno-rtti",           "-x",           "c++",
+                                    "-fno-strict-aliasing"};
+
+// Text of src/emit with lanes; the macro names their types.
+bool has_lanes(const std::string& c_text) {
+  return c_text.find("#define VECTOR(") != std::string::npos;
+}
+
+// Whether lanes are compiled in parts. clang by the name of cc splits them itself.
+bool takes_parts(const Target& target, const std::string& command, const std::string& version) {
+  if (target.set >= InstructionSet::avx512 || version.find("clang") != std::string::npos)
+    return false;
+  const auto found = run_program({command, "-print-prog-name=cc1plus"});
+  return found.ok() && found->exit_status == 0 && found->messages.starts_with('/');
+}
+
 Result<std::vector<std::byte>> read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::vector<char> bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
@@ -50,10 +72,10 @@ Result<std::vector<std::byte>> read_file(const std::string& path) {
 
 class CcCompiler final : public Compiler {
  public:
-  CcCompiler(std::string command, std::vector<std::string> flags, std::string folder,
+  CcCompiler(std::string command, std::vector<std::string> flags, bool in_parts, std::string folder,
              std::string identity)
-      : command_(std::move(command)), flags_(std::move(flags)), folder_(std::move(folder)),
-        identity_(std::move(identity)) {}
+      : command_(std::move(command)), flags_(std::move(flags)), in_parts_(in_parts),
+        folder_(std::move(folder)), identity_(std::move(identity)) {}
 
   Result<ObjectCode> object(const std::string& c_text, const std::string& unit_name,
                             TextKind /*kind*/) override {
@@ -76,11 +98,17 @@ class CcCompiler final : public Compiler {
     CLEAVE_TRY(std::unique_ptr<PrivateFolder> folder, PrivateFolder::make(folder_));
     const std::string source = folder->path() + "/unit.c", out = folder->path() + "/unit.out";
     // Diagnostics name the unit, not the temporary file.
-    const std::string named = fmt::format("#line 1 \"{}.c\"\n{}", unit_name, c_text);
+    std::string named = fmt::format("#line 1 \"{}.c\"\n{}", unit_name, c_text);
+    const bool in_parts = in_parts_ && has_lanes(c_text);
+    if (in_parts) named = fmt::format("{}{}{}\n}}\n", lane_parts, lane_part_functions, named);
     CLEAVE_CHECK(write_private_file(source, std::as_bytes(std::span(named))));
     std::vector<std::string> arguments = {command_};
     arguments.insert(arguments.end(), flags_.begin(), flags_.end());
-    arguments.insert(arguments.end(), {form, "-o", out, source});
+    if (in_parts)
+      arguments.insert(arguments.end(), std::begin(as_parts), std::end(as_parts));
+    else
+      arguments.insert(arguments.end(), std::begin(as_c), std::end(as_c));
+    arguments.insert(arguments.end(), {form, "-o", out, source, "-x", "none"});
     if (!library.empty()) arguments.push_back(library);
     CLEAVE_TRY(Finished finished, run_program(arguments));
     if (finished.exit_status != 0)
@@ -91,6 +119,7 @@ class CcCompiler final : public Compiler {
 
   const std::string command_;
   const std::vector<std::string> flags_;
+  const bool in_parts_;
   const std::string folder_, identity_;
 };
 
@@ -108,8 +137,13 @@ Result<std::shared_ptr<Compiler>> make_cc_compiler(const Target& target, const s
   std::string identity = asked->messages.substr(0, asked->messages.find('\n'));
   std::vector<std::string> flags = flags_for(target);
   for (const std::string& flag : flags) identity += " " + flag;
-  return std::shared_ptr<Compiler>(
-      std::make_shared<CcCompiler>(command, std::move(flags), folder, std::move(identity)));
+  const bool in_parts = takes_parts(target, command, asked->messages);
+  if (in_parts) {
+    const std::string text = std::string(lane_parts) + lane_part_functions;
+    identity += fmt::format(" parts {:016x}", std::hash<std::string>()(text));
+  }
+  return std::shared_ptr<Compiler>(std::make_shared<CcCompiler>(command, std::move(flags), in_parts,
+                                                                folder, std::move(identity)));
 }
 
 }  // namespace cleave::runtime

@@ -7,24 +7,40 @@
 
 #include "emit/c_source.h"
 #include "runtime/compiler.h"
+#include "test/targets.h"
 
 namespace cleave {
 namespace {
 
 using Function = void (*)(const float*, float*, int64_t);
 
-class Elementary : public testing::TestWithParam<CompilerChoice> {
+struct Way {
+  CompilerChoice compiler;
+  Target target;
+};
+// clang, and cc for each target: gcc has the lanes in parts of one register where those are short.
+std::vector<Way> ways() {
+  std::vector<Way> out = {{CompilerChoice::clang, Target::here()}};
+  for (const Target& target : test::targets_here()) out.push_back({CompilerChoice::cc, target});
+  return out;
+}
+std::string name_of(const Way& way) {
+  return way.compiler == CompilerChoice::clang ? "clang" : "cc_" + test::name_of(way.target);
+}
+
+class Elementary : public testing::TestWithParam<Way> {
  protected:
   void SetUp() override {
-    auto compiler = runtime::make_compiler(GetParam(), Target::here());
+    auto compiler = runtime::make_compiler(GetParam().compiler, GetParam().target);
     if (!compiler.ok()) GTEST_SKIP() << compiler.failure().message;
-    static std::map<CompilerChoice, std::shared_ptr<runtime::LoadedCode>> compiled;
-    if (!compiled.contains(GetParam())) {
-      auto code = (*compiler)->compile(text(), "elementary");
-      ASSERT_TRUE(code.ok()) << code.failure().message;
-      compiled[GetParam()] = *code;
+    static std::map<std::string, std::shared_ptr<runtime::LoadedCode>> compiled;
+    std::shared_ptr<runtime::LoadedCode>& code = compiled[name_of(GetParam())];
+    if (!code) {
+      auto made = (*compiler)->compile(text(), "elementary");
+      ASSERT_TRUE(made.ok()) << made.failure().message;
+      code = *made;
     }
-    code_ = compiled[GetParam()];
+    code_ = code;
   }
 
   static std::string text() {
@@ -92,8 +108,8 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 // No name is defined twice, and none before what it uses.
 TEST(Prelude, AllOfItCompiles) {
-  for (const CompilerChoice choice : {CompilerChoice::clang, CompilerChoice::cc})
-    if (auto compiler = runtime::make_compiler(choice, Target::here()); compiler.ok()) {
+  for (const Way& way : ways())
+    if (auto compiler = runtime::make_compiler(way.compiler, way.target); compiler.ok()) {
       const auto code =
           (*compiler)->compile(emit::c_prelude() + "int one(void) { return 1; }\n", "all");
       EXPECT_TRUE(code.ok()) << code.failure().message;
@@ -147,11 +163,8 @@ TEST_P(Elementary, HalvesRoundToNearestEven) {
   EXPECT_TRUE(std::isnan(apply("all_round_f16", {NAN})[0]));
 }
 
-INSTANTIATE_TEST_SUITE_P(Compilers, Elementary,
-                         testing::Values(CompilerChoice::clang, CompilerChoice::cc),
-                         [](const auto& info) {
-                           return info.param == CompilerChoice::clang ? "clang" : "cc";
-                         });
+INSTANTIATE_TEST_SUITE_P(Compilers, Elementary, testing::ValuesIn(ways()),
+                         [](const auto& info) { return name_of(info.param); });
 
 }  // namespace
 }  // namespace cleave

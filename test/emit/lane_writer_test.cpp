@@ -100,9 +100,10 @@ std::string check(const Kernel& k) {
     return code.phases[p].code->run(b, nullptr, 0, code.phases[p].extent, fault);
   });
   const emit::CKernel c = emit::emit_c(schedule::schedule(k), "k");
-  std::vector<std::pair<CompilerChoice, Target>> ways = {{CompilerChoice::cc, Target::here()}};
+  std::vector<std::pair<CompilerChoice, Target>> ways;
   for (const Target& target : test::targets_here())
-    ways.emplace_back(CompilerChoice::clang, target);
+    for (const CompilerChoice kind : {CompilerChoice::clang, CompilerChoice::cc})
+      ways.emplace_back(kind, target);
   for (const auto& [kind, target] : ways) {
     SCOPED_TRACE(target.text());
     auto compiler = runtime::make_compiler(kind, target);
