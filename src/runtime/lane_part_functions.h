@@ -58,7 +58,12 @@ FUNCTION_2(smaller_lanes, chosen(a < b, a, b), chosen(a < b, a, b))
 FUNCTION_2(larger_lanes, chosen(a > b, a, b), chosen(a > b, a, b))
 #endif
 
-ALWAYS floats fma_part(floats a, floats b, floats c) {
+#if defined __FMA__ || defined __aarch64__
+#define FMA ALWAYS
+#else
+#define FMA static __attribute__((noinline))  // calls of fmaf and fma
+#endif
+FMA floats fma_part(floats a, floats b, floats c) {
 #ifdef __FMA__
   return X86(vfmaddps)(a, b, c);
 #elif defined __aarch64__
@@ -68,7 +73,7 @@ ALWAYS floats fma_part(floats a, floats b, floats c) {
   return a;
 #endif
 }
-ALWAYS doubles fma_part(doubles a, doubles b, doubles c) {
+FMA doubles fma_part(doubles a, doubles b, doubles c) {
 #ifdef __FMA__
   return X86(vfmaddpd)(a, b, c);
 #elif defined __aarch64__

@@ -101,9 +101,12 @@ std::string check(const Kernel& k) {
   });
   const emit::CKernel c = emit::emit_c(schedule::schedule(k), "k");
   std::vector<std::pair<CompilerChoice, Target>> ways;
-  for (const Target& target : test::targets_here())
-    for (const CompilerChoice kind : {CompilerChoice::clang, CompilerChoice::cc})
-      ways.emplace_back(kind, target);
+  for (const Target& target : test::targets_here()) {
+    ways.emplace_back(CompilerChoice::clang, target);
+    // gcc has lanes in parts of one register where those are short.
+    if (target.set < InstructionSet::avx512 || target == Target::here())
+      ways.emplace_back(CompilerChoice::cc, target);
+  }
   for (const auto& [kind, target] : ways) {
     SCOPED_TRACE(target.text());
     auto compiler = runtime::make_compiler(kind, target);
