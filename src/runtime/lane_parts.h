@@ -26,7 +26,9 @@ constexpr unsigned long part_bytes = 16;
 #endif
 
 // ---- types
-template <class T, int N> struct Vector { typedef T type __attribute__((vector_size(N * sizeof(T)))); };
+template <class T, int N> struct Vector {
+  typedef T type __attribute__((vector_size(N * sizeof(T))));
+};
 template <class T, int N> using Part = typename Vector<T, N>::type;
 template <class T, int N> struct Pair;
 template <class T, int N, bool fits> struct LanesOf { typedef Pair<T, N> type; };
@@ -68,7 +70,8 @@ struct Pair {
   friend ALWAYS R operator op(T a, const Pair &b) { return {a op b.low, a op b.high}; }
   INFIX(Pair, +) INFIX(Pair, -) INFIX(Pair, *) INFIX(Pair, /)
   INFIX(Pair, &) INFIX(Pair, |) INFIX(Pair, ^) INFIX(Pair, <<) INFIX(Pair, >>)
-  INFIX(Truth, ==) INFIX(Truth, !=) INFIX(Truth, <) INFIX(Truth, <=) INFIX(Truth, >) INFIX(Truth, >=)
+  INFIX(Truth, ==) INFIX(Truth, !=)
+  INFIX(Truth, <) INFIX(Truth, <=) INFIX(Truth, >) INFIX(Truth, >=)
 #undef INFIX
   ALWAYS Pair operator-() const { return {-low, -high}; }
   ALWAYS Pair operator~() const { return {~low, ~high}; }
