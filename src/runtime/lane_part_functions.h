@@ -1,5 +1,5 @@
-// What src/emit/primitives.h calls on lanes in parts (LANE_PARTS), one instruction or a few for each
-// part. Follows lane_parts.h; the text of the kernels and a closing brace follow.
+// What src/emit/primitives.h calls on lanes in parts (LANE_PARTS), one instruction or a few for
+// each part. Follows lane_parts.h; the text of the kernels and a closing brace follow.
 #pragma once
 
 namespace cleave::runtime {

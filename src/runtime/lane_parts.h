@@ -6,8 +6,8 @@
 //   f32x16 with SSE     Pair{Pair{f32x4, f32x4}, Pair{f32x4, f32x4}}
 //
 // A part is a vector that fits a register: GCC's own vector type. The text of the kernels follows
-// (src/emit), in extern "C"; __builtin_convertvector, __builtin_shufflevector and __builtin_memcpy in
-// it are those below, and lane_part_functions.h has what its primitives call.
+// (src/emit), in extern "C"; __builtin_convertvector, __builtin_shufflevector and __builtin_memcpy
+// in it are those below, and lane_part_functions.h has what its primitives call.
 #pragma once
 
 namespace cleave::runtime {
