@@ -2,18 +2,21 @@
 // in a fresh process for each measurement, the median of several.
 //
 //   bench_compile_time [--rounds 5] [--threads 0]         the table
-//   bench_compile_time MODEL [--layers N] [--threads 0] [--dump DIR] [--cache DIR]
+//   bench_compile_time MODEL [--layers N] [--budget PERCENT] [--threads 0] [--dump DIR]
+//                            [--cache DIR]
 //                                                         one figure in this process, as JSON
+//   bench_compile_time --deep [--rounds 5]                the last lines alone
 //
 //   start     from the command, by a shell, to main(): the process, its libraries
 //   trace     the model's own code, gradients and optimizer
 //   graph     verify to tags        fuse, lower, emit     C text
+//   remat     what runs again
 //   memory    in_place, plan_memory       build           clang, over all threads
 //   passes    all stages of cleave itself, from verify to emit
 //   warm      cold, where another process has compiled the same before: code is loaded; of that,
 //   w.trace   the trace
 //
-// The last lines compare 48 layers of gpt2 with its 12.
+// The last lines compare 48 layers of gpt2 with its 12, without a budget and at 70%.
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,19 +40,26 @@ struct Settings {
   std::string model, dump, cache;
   std::string cache_inside;  // folders for the warm runs
   int64_t layers = 0;
+  double percent = 0;  // of memory; 0: no budget
   int threads = 0, rounds = 5;
+  bool only_deep = false;
 };
 
 const std::map<std::string, std::string> column_of = {
-    {"fuse", "fuse"}, {"lower", "lower"},     {"in_place", "memory"}, {"schedule", "emit"},
-    {"emit", "emit"}, {"products", "memory"}, {"build", "build"},     {"plan_memory", "memory"}};
+    {"fuse", "fuse"},     {"lower", "lower"},        {"in_place", "memory"},
+    {"schedule", "emit"}, {"emit", "emit"},          {"products", "memory"},
+    {"build", "build"},   {"plan_memory", "memory"}, {"remat", "remat"}};
 
 Figures measure(const Settings& s) {
   const bench::StepModel m = bench::make_step_model(s.model, s.layers);
   const auto begin = bench::Clock::now();
   TrainStep step =
       train_step(*m.module, m.loss, optim::AdamW({.lr = 1e-4}), m.specs,
-                 {.compile = {.threads = s.threads, .cache_dir = s.cache, .dump_dir = s.dump},
+                 {.compile = {.threads = s.threads,
+                              .memory_budget =
+                                  s.percent > 0 ? MemoryBudget::percent(s.percent) : MemoryBudget(),
+                              .cache_dir = s.cache,
+                              .dump_dir = s.dump},
                   .clip_norm = m.clip_norm});
   const double cold = bench::ms_since(begin);
   const Report& r = step.report();
@@ -75,6 +85,7 @@ std::optional<Figures> run_alone(const Settings& s, const std::string& program) 
   const double begin = now_ms();
   const std::string command = "exec " + program + " " + s.model + " --layers " +
                               std::to_string(s.layers) + " --threads " + std::to_string(s.threads) +
+                              (s.percent > 0 ? " --budget " + std::to_string(s.percent) : "") +
                               (s.cache.empty() ? "" : " --cache " + s.cache);
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return std::nullopt;
@@ -87,9 +98,16 @@ std::optional<Figures> run_alone(const Settings& s, const std::string& program) 
   return out;
 }
 
-constexpr const char* columns[] = {"start",   "trace",  "graph",   "fuse", "lower",
-                                   "emit",    "memory", "build",   "cold", "warm",
-                                   "w.trace", "passes", "kernels", "nodes"};
+constexpr const char* columns[] = {"start", "trace",   "graph",  "remat",   "fuse",
+                                   "lower", "emit",    "memory", "build",   "cold",
+                                   "warm",  "w.trace", "passes", "kernels", "nodes"};
+
+std::string name_of(const Settings& s) {
+  std::string out = s.model;
+  if (s.layers > 0) out += "x" + std::to_string(s.layers);
+  if (s.percent > 0) out += "@" + std::to_string(static_cast<int>(s.percent));
+  return out;
+}
 
 // The median of each figure; nullopt if a process failed.
 std::optional<Figures> row(const Settings& s, const std::string& program) {
@@ -100,7 +118,7 @@ std::optional<Figures> row(const Settings& s, const std::string& program) {
     for (const auto& [name, value] : *one) all[name].push_back(value);
   }
   Settings warm = s;
-  warm.cache = s.cache_inside + "/" + s.model + std::to_string(s.layers);
+  warm.cache = s.cache_inside + "/" + name_of(s);
   for (int k = 0; k <= s.rounds; ++k) {
     const std::optional<Figures> one = run_alone(warm, program);
     if (!one) return std::nullopt;
@@ -113,12 +131,30 @@ std::optional<Figures> row(const Settings& s, const std::string& program) {
     std::ranges::sort(values);
     out[name] = values[values.size() / 2];
   }
-  std::printf("%-14s", s.layers == 0 ? s.model.c_str()
-                                     : (s.model + " x" + std::to_string(s.layers)).c_str());
+  std::printf("%-14s", name_of(s).c_str());
   for (const char* name : columns) std::printf(" %8.1f", out[name]);
   std::printf("\n");
   std::fflush(stdout);
   return out;
+}
+
+// gpt2 of 48 layers and of 12; the exit status.
+int compare_depths(Settings s, const std::string& program) {
+  s.model = "gpt2";
+  s.rounds = std::min(s.rounds, 3);
+  for (const double percent : {0.0, 70.0}) {
+    double cold[2] = {};
+    for (const int64_t layers : {12, 48}) {
+      s.layers = layers;
+      s.percent = percent;
+      const std::optional<Figures> figures = row(s, program);
+      if (!figures) return 1;
+      cold[layers == 48] = figures->at("cold");
+    }
+    std::printf("gpt2%s: 48 layers / 12 layers: %.2f\n", percent > 0 ? " at 70%" : "",
+                cold[1] / cold[0]);
+  }
+  return 0;
 }
 
 int table(const Settings& settings) {
@@ -134,21 +170,11 @@ int table(const Settings& settings) {
       value_or_throw(runtime::PrivateFolder::make(std::filesystem::temp_directory_path()));
   Settings s = settings;
   s.cache_inside = scratch->path();
-  double deep[2] = {};
   for (const std::string& name : bench::step_model_names()) {
     s.model = name;
-    const std::optional<Figures> figures = row(s, self);
-    if (!figures) return 1;
-    if (name == "gpt2") deep[0] = figures->at("cold");
+    if (!s.only_deep && !row(s, self)) return 1;
   }
-  s.model = "gpt2";
-  s.layers = 48;
-  s.rounds = std::min(settings.rounds, 3);
-  const std::optional<Figures> figures = row(s, self);
-  if (!figures) return 1;
-  deep[1] = figures->at("cold");
-  std::printf("gpt2: 48 layers / 12 layers: %.2f\n", deep[1] / deep[0]);
-  return 0;
+  return compare_depths(s, self);
 }
 
 // False if the arguments aren't valid.
@@ -158,10 +184,14 @@ bool read(int argc, char** argv, Settings& out) {
     const std::string word = argv[k];
     if (std::ranges::find(known, word) != known.end())
       out.model = word;
+    else if (word == "--deep")
+      out.only_deep = true;
     else if (k + 1 == argc)
       return false;
     else if (word == "--layers")
       out.layers = std::atoi(argv[++k]);
+    else if (word == "--budget")
+      out.percent = std::atof(argv[++k]);
     else if (word == "--threads")
       out.threads = std::atoi(argv[++k]);
     else if (word == "--rounds")
@@ -183,9 +213,9 @@ int main(int argc, char** argv) {
   Settings settings;
   if (!read(argc, argv, settings)) {
     std::fprintf(stderr,
-                 "usage: bench_compile_time [--rounds N] [--threads N]\n"
-                 "       bench_compile_time MODEL [--layers N] [--threads N] [--dump DIR] "
-                 "[--cache DIR]\n");
+                 "usage: bench_compile_time [--rounds N] [--threads N] [--deep]\n"
+                 "       bench_compile_time MODEL [--layers N] [--budget PERCENT] [--threads N] "
+                 "[--dump DIR] [--cache DIR]\n");
     return 1;
   }
   if (settings.model.empty()) return table(settings);
