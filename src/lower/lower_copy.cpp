@@ -2,6 +2,7 @@
 
 #include "lower/collapse.h"
 #include "lower/kernel_thunk.h"
+#include "schedule/group_key.h"
 
 namespace cleave {
 
@@ -52,6 +53,16 @@ std::vector<int64_t> collapse_call(std::vector<Bound>& operands, std::vector<Bou
   return dims.shape;
 }
 
+// What the kernel of copies depends on; their loops run over what the operands' layouts say.
+std::string key_of(const std::vector<Bound>& operands, const std::vector<Bound>& results,
+                   const Kernel& kernel) {
+  std::vector<std::pair<ValueId, Bound>> from;
+  std::vector<GroupResult> to;
+  for (const Bound& b : operands) from.emplace_back(ValueId(), b);
+  for (const Bound& b : results) to.push_back({ValueId(), b});
+  return "copies " + memory_key(from, to, kernel);
+}
+
 // Independent copies as one kernel.
 void copy_together(Lowering& l, const std::vector<Copy>& copies, DType dtype,
                    const std::string& name) {
@@ -76,12 +87,19 @@ void copy_together(Lowering& l, const std::vector<Copy>& copies, DType dtype,
     thunk.call.in_place = {{from.storage, to.storage}};
   thunk.call.whole_copy = !thunk.call.in_place.empty() && from.layout.is_contiguous() &&
                           l.program.storages[from.storage].elements == from.layout.numel();
+  std::string key = key_of(operands, results, thunk.kernel);
+  if (const LoweredGroup* same = l.kernels.find_group(key)) {
+    thunk.call.kernel = same->kernel;
+    return l.add_thunk(name, std::move(thunk.call));
+  }
   KernelBuilder b(thunk.kernel, operands, results);
   for (size_t k = 0; k < copies.size(); ++k) {
     const int at = static_cast<int>(k);
     nest(b, shapes[k], [&](const Exprs& i) { b.store(at, i, b.load(at, i)); });
   }
   add_thunk(l, std::move(thunk), name);
+  const auto& made = std::get<KernelCall>(l.program.thunks.back().work);
+  l.kernels.add_group(std::move(key), {.kernel = made.kernel});
 }
 
 }  // namespace

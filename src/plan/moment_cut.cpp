@@ -120,6 +120,33 @@ std::optional<MomentCut> Moment::solve(int64_t time_price, int64_t bytes_price,
   return cut;
 }
 
+MomentCut Moment::running_again(std::span<const TaskId> again) const {
+  std::vector<bool> runs(wanted_.size()), is_needed(graph_.values.size());
+  for (const TaskId u : again)
+    if (index_[u] != absent && !stays(u)) runs[index_[u]] = true;
+  MomentCut cut;
+  std::vector<ValueId> open;
+  const auto need = [&](ValueId x) {
+    if (is_wanted_[x] && !is_needed[x]) is_needed[x] = true, open.push_back(x);
+  };
+  std::vector<bool> is_in(wanted_.size());
+  for (const ValueId x : read_) need(x);
+  while (!open.empty()) {
+    const ValueId x = open.back();
+    const TaskId u = graph_.maker(x);
+    open.pop_back();
+    if (!runs[index_[u]]) {
+      cut.bytes += graph_.values[x].bytes;
+    } else if (!is_in[index_[u]]) {
+      is_in[index_[u]] = true;
+      cut.again.push_back(u);
+      cut.time += time_again(u);
+      for (const ValueId operand : graph_.operands(u)) need(operand);
+    }
+  }
+  return cut;
+}
+
 std::optional<MomentCut> Moment::at_price(int64_t time_price, int64_t bytes_price,
                                           int64_t& work) const {
   const flow::int128 sum =

@@ -46,6 +46,9 @@ class Moment {
   int64_t all_time() const { return all_time_; }
   // The cut with the least time_price * time + bytes_price * bytes; prices are at least 0.
   MomentCut at_price(int64_t time_price, int64_t bytes_price) const;
+  // The cut that runs those of `again` again that are needed then, and keeps the rest.
+  // O(n + links).
+  MomentCut running_again(std::span<const TaskId> again) const;
   // Returns nothing if that visits more arcs than `work`; subtracts the number visited from it.
   std::optional<MomentCut> at_price(int64_t time_price, int64_t bytes_price, int64_t& work) const;
   // The number of arcs of the network.

@@ -15,6 +15,8 @@ namespace {
 
 constexpr int cuts_of_small = 16, cuts_of_large = 8;  // of an order
 constexpr size_t continued = 2;                       // starts
+constexpr int cuts_of_seed = 8;
+constexpr int64_t near_bound = 100;  // a program's search ends within 1/100 of the bound of a cut
 
 bool better(const FoundSequence& a, const FoundSequence& b) {
   if (a.met != b.met) return a.met;
@@ -22,7 +24,7 @@ bool better(const FoundSequence& a, const FoundSequence& b) {
 }
 
 // Searches orders without copies first, then with copies from each start, then from the best two,
-// then from the best.
+// then from the best. Without orders, seeds are only searched on.
 class Planner {
  public:
   Planner(const TaskGraph& graph, int64_t limit, uint64_t seed, int64_t moves, int64_t min_time)
@@ -38,6 +40,10 @@ class Planner {
       if (done()) return best_;
       if (!is_large(graph_.size())) add_starts(f.tasks, starts);
     }
+    if (!orders.empty())
+      for (const std::vector<TaskId>& seed : seeds)
+        if (auto cut = cut_to_limit(graph_, seed, limit_, cuts_of_seed))
+          starts.push_back(std::move(cut->tasks));
     // Each start is tried briefly; most of the moves go to the best of what they lead to.
     std::vector<FoundSequence> tried;
     const int64_t each = moves_ / 6 / static_cast<int64_t>(starts.size());
@@ -117,7 +123,14 @@ FoundSequence find_recompute(const TaskGraph& graph, std::span<const std::vector
   int64_t once = 0;
   for (const Task& t : graph.tasks) once += t.time;
   const int64_t moves = options.moves > 0 ? options.moves : recompute_moves(graph.size());
-  return Planner(graph, limit, options.seed, moves, once).run(orders, options.seeds);
+  int64_t bound = 0;  // by one moment of each order
+  for (const std::vector<TaskId>& order : orders) {
+    const int64_t in_order =
+        bound_given_order(graph, order, limit, {1, effort_for(graph.size()).cuts}).time;
+    bound = bound == 0 ? in_order : std::min(bound, in_order);
+  }
+  return Planner(graph, limit, options.seed, moves, once + bound + bound / near_bound)
+      .run(orders, options.seeds);
 }
 
 Result<RecomputePlan> plan_recompute(const TaskGraph& graph, std::span<const TaskId> given,

@@ -44,8 +44,9 @@ struct RecomputePlan {
 Result<RecomputePlan> plan_recompute(const TaskGraph& graph, std::span<const TaskId> given,
                                      int64_t limit, const RecomputeOptions& options = {});
 
-// Only the search of plan_recompute, without bounds. Starts from each of `orders`, which must be
-// valid, and from options.seeds.
+// Only the search of plan_recompute, until it is close to what a cut at the orders' peaks proves
+// for them. Starts from each of `orders`, which must be valid, and from options.seeds; without
+// orders, goes on with the seeds alone.
 FoundSequence find_recompute(const TaskGraph& graph, std::span<const std::vector<TaskId>> orders,
                              int64_t limit, const RecomputeOptions& options);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "plan/order.h"
 
@@ -116,6 +117,31 @@ Moment moment_in_order(const TaskGraph& graph, std::span<const TaskId> order, si
   return Moment(graph, order[at], std::move(side));
 }
 
+namespace {
+
+// Of what `fits` runs again and `over` doesn't, the fewest of the first tasks that fit the room:
+// equal layers run again all or none at any price, so no cut lies between the two.
+MomentCut fewest_that_fit(const Moment& moment, const MomentCut& over, const MomentCut& fits,
+                          int64_t room) {
+  std::vector<TaskId> base = over.again, all = fits.again, extra;
+  std::ranges::sort(base);
+  std::ranges::sort(all);
+  std::ranges::set_difference(all, base, std::back_inserter(extra));
+  MomentCut best = fits;
+  for (size_t few = 0, enough = extra.size(); enough - few > 1;) {
+    const size_t half = few + (enough - few) / 2;
+    std::vector<TaskId> again = base;
+    again.insert(again.end(), extra.begin(), extra.begin() + static_cast<std::ptrdiff_t>(half));
+    MomentCut cut = moment.running_again(again);
+    const bool is_enough = cut.bytes <= room;
+    (is_enough ? enough : few) = half;
+    if (is_enough && cut.time < best.time) best = std::move(cut);
+  }
+  return best;
+}
+
+}  // namespace
+
 // Given a cut that keeps too much and one that fits, the price at which both cost the same either
 // yields a better cut, or proves that the line between them is on the hull.
 MomentBound bound_at(const Moment& moment, int64_t limit, int max_cuts) {
@@ -152,6 +178,8 @@ MomentBound bound_at(const Moment& moment, int64_t limit, int max_cuts) {
     }
     if (!fresh) break;
   }
+  if (MomentCut cut = fewest_that_fit(moment, over, fits, room); cut.time < result.fits.time)
+    result.fits = std::move(cut);
   return result;
 }
 

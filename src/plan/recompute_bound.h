@@ -42,6 +42,7 @@ RecomputeBound bound_given_order(const TaskGraph& graph, std::span<const TaskId>
                                  int64_t limit, const BoundEffort& effort);
 
 // The bound at one moment, and the cheapest choice found that fits `room` bytes: what to recompute.
+// It is a cut, or lies between two: what one of them runs again, and the first tasks of the other.
 struct MomentBound {
   int64_t time = 0;
   bool reachable = true;

@@ -20,7 +20,10 @@ constexpr int max_searches = 8;
 constexpr int64_t unmet_moves_factor = 8;  // more moves while no sequence is within the limit
 constexpr int64_t dear_moves = 40;  // a level that recomputes 1/40 of the time gets twice the moves
 constexpr int64_t smallest_split = 16;  // parts of the peak; a gradient below that stays whole
-int64_t moves_of(size_t tasks) { return 4000 + 12 * static_cast<int64_t>(tasks); }
+// Cuts choose what to run again, equal layers together, however many there are. The moves that
+// improve on it are as many for each number of tasks.
+constexpr int64_t level_moves = 5000;
+constexpr int64_t most_saved = 8;  // part of a large program's bytes that lowering may save
 
 // The peaks of both must be known.
 bool is_better(const FamilyMember& a, const FamilyMember& b) {
@@ -123,12 +126,14 @@ plan::FoundSequence BudgetFamily::search(int64_t limit) const {
   for (int attempt = 0; attempt < max_searches; ++attempt) {
     plan::RecomputeOptions options{
         .seed = static_cast<uint64_t>(budget_level_ + budget_levels * attempt),
-        .moves = moves_of(graph.size())};
+        .moves = level_moves};
     const int64_t dear = cost_of(attempt == 0 ? last_sequence_ : best.tasks) * dear_moves / whole;
     options.moves *= 1 + std::min<int64_t>(dear, unmet_moves_factor - 1);
-    if (attempt > 0 && !best.met) options.moves = moves_of(graph.size()) * unmet_moves_factor;
+    if (attempt > 0 && !best.met) options.moves = level_moves * unmet_moves_factor;
     options.seeds = {attempt == 0 ? &last_sequence_ : &best.tasks, 1};
-    plan::FoundSequence found = plan::find_recompute(graph, {&first_sequence_, 1}, limit, options);
+    const size_t orders = attempt == 0 || !best.met ? 1 : 0;  // else only the last result
+    plan::FoundSequence found =
+        plan::find_recompute(graph, {&first_sequence_, orders}, limit, options);
     const int64_t cost = cost_of(found.tasks);
     const bool gains = attempt == 0 || (found.met != best.met ? found.met
                                         : found.met           ? cost < least / 100 * 99
@@ -179,6 +184,14 @@ Result<int64_t> BudgetFamily::peak_within(size_t member, int64_t room) {
   return bytes.peak();
 }
 
+int64_t BudgetFamily::offered_from(size_t member) const {
+  const FamilyMember& m = members_[member];
+  if (m.candidate) return 0;
+  // At any moment, what it lays over other memory belongs to the task that runs.
+  return calls_->placeholder_bytes + m.modelled_peak -
+         std::max(m.modelled_peak / most_saved, bottom_);
+}
+
 Result<int64_t> BudgetFamily::whole_peak() {
   std::optional<int64_t> least;
   for (size_t k = 0; k < members_.size() && members_[k].budget_level == 0; ++k) {
@@ -224,6 +237,7 @@ Result<std::optional<size_t>> BudgetFamily::cheapest_sequence(int64_t room) {
     if (members_[k].candidate) continue;
     const bool dearer = best && members_[k].recompute_ns > members_[*best].recompute_ns;
     if (dearer && (last_level || !members_[k].is_main)) continue;
+    if (offered_from(k) > room) continue;
     CLEAVE_TRY(const int64_t bytes, peak_within(k, room));
     if (bytes > room) continue;
     const FamilyMember& m = members_[k];
@@ -253,6 +267,7 @@ Result<std::optional<size_t>> BudgetFamily::cheapest_candidate(int64_t room, int
 // less to offload. `arena_room` is a number that offloading it meets.
 Result<std::optional<BudgetFamily::Choice>> BudgetFamily::cheapest_offloaded(int64_t room,
                                                                              int64_t below_ns) {
+  if (planner_->rates().host_gigabytes <= 0) return std::optional<Choice>();
   for (size_t k = 0; k < members_.size(); ++k) {
     const FamilyMember& m = members_[k];
     if (m.candidate || !m.is_main || m.recompute_ns >= below_ns) continue;
@@ -269,10 +284,10 @@ Result<std::optional<BudgetFamily::Choice>> BudgetFamily::cheapest_offloaded(int
 
 Result<BudgetFamily::Choice> BudgetFamily::choose(const MemoryBudget& budget, bool offload) {
   CLEAVE_CHECK(check_budget(budget));
-  CLEAVE_TRY(const int64_t whole, whole_peak());
-  int64_t base = whole;  // what a percentage counts from
+  int64_t base = 0;  // what a percentage counts from
   if (budget.is_percent()) { CLEAVE_TRY(base, peak_without_budget()); }
-  const int64_t room = budget.given() ? budget.bytes(base) : whole;
+  int64_t room = budget.bytes(base);
+  if (!budget.given()) { CLEAVE_TRY(room, whole_peak()); }
   CLEAVE_TRY(const std::optional<size_t> sequence, cheapest_sequence(room));
   CLEAVE_TRY(const std::optional<size_t> candidate,
              cheapest_candidate(room, sequence ? members_[*sequence].recompute_ns
@@ -288,10 +303,11 @@ Result<BudgetFamily::Choice> BudgetFamily::choose(const MemoryBudget& budget, bo
     CLEAVE_TRY(const int64_t bytes, peak(*best));
     return Choice{.member = *best, .peak = bytes};
   }
-  int64_t least = whole;
+  int64_t least = std::numeric_limits<int64_t>::max();
   for (size_t k = 0; k < members_.size(); ++k) {
+    if (offered_from(k) >= least) continue;
     CLEAVE_TRY(const int64_t bytes, peak_within(k, least));
-    least = std::min(least, bytes);
+    least = std::min(least, std::max(bytes, offered_from(k)));
   }
   CLEAVE_TRY(const ProgramTasks::Bound bound, lower_bound());
   return user_error(

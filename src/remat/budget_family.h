@@ -55,6 +55,9 @@ class BudgetFamily {
   Result<int64_t> peak(size_t member);
   // The exact peak if it may be within `room`, else a lower bound of the peak, above `room`.
   Result<int64_t> peak_within(size_t member, int64_t room);
+  // The smallest budget at which the member may be chosen, if its peak is within it too. A peak is
+  // close to what the tasks take, so members whose tasks take far more than a budget aren't lowered.
+  int64_t offered_from(size_t member) const;
   // The smallest peak of the sequences that recompute nothing.
   Result<int64_t> whole_peak();
   // The peak of the program that is made without a budget; what a percentage counts from.

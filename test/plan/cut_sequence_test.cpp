@@ -53,6 +53,39 @@ TEST(CutSequence, runs_hold_what_the_sequence_holds) {
   }
 }
 
+// Layer k: a small value from the layer before, and a large one of it, which the backward reads in
+// reverse order.
+TaskGraph layers(TaskId count) {
+  std::vector<Task> tasks;
+  std::vector<Link> links;
+  for (TaskId k = 0; k < count; ++k) {
+    tasks.push_back({.bytes = 10, .time = 100});
+    tasks.push_back({.bytes = 100, .time = 10});
+    if (k > 0) links.emplace_back(2 * k - 2, 2 * k);
+    links.emplace_back(2 * k, 2 * k + 1);
+  }
+  for (TaskId k = 0; k < count; ++k) {
+    tasks.push_back({.bytes = 10, .time = 100});
+    if (k > 0) links.emplace_back(2 * count + k - 1, 2 * count + k);
+    links.emplace_back(2 * (count - 1 - k), 2 * count + k);
+    links.emplace_back(2 * (count - 1 - k) + 1, 2 * count + k);
+  }
+  return value_or_throw(make_task_graph(std::move(tasks), links));
+}
+
+// All layers have one price, so at each price a cut runs all large values again or none.
+TEST(CutSequence, of_equal_layers_only_as_many_run_again_as_have_to) {
+  const TaskGraph g = layers(16);
+  const std::vector<TaskId> order = numbers(g.size());
+  const int64_t peak = value_or_throw(simulate(g, order)).peak;
+  for (const int dropped : {1, 4, 8}) {
+    const auto cut = cut_to_limit(g, order, peak - 100 * dropped, 8);
+    ASSERT_TRUE(cut) << dropped;
+    EXPECT_LE(cut->peak, peak - 100 * dropped);
+    EXPECT_LE(cut->tasks.size(), order.size() + static_cast<size_t>(dropped) + 1) << dropped;
+  }
+}
+
 TEST(CutSequence, a_task_before_its_operand_is_refused) {
   const std::vector<Link> links = {{0, 1}};
   const TaskGraph g = value_or_throw(make_task_graph(std::vector<Task>(2), links));

@@ -93,6 +93,21 @@ Case random_case(uint64_t seed) {
   return c;
 }
 
+// What a cut keeps and runs again is what its tasks say.
+TEST(Recompute, a_cut_is_known_by_its_tasks) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const Case c = random_case(seed);
+    const Moment moment = moment_in_order(c.graph, c.given, c.given.size() / 2);
+    for (const int64_t price : {1, 3, 100}) {
+      const MomentCut cut = moment.at_price(2, price);
+      const MomentCut same = moment.running_again(cut.again);
+      EXPECT_EQ(same.bytes, cut.bytes) << "seed " << seed;
+      EXPECT_EQ(same.time, cut.time) << "seed " << seed;
+    }
+    EXPECT_EQ(moment.running_again({}).bytes, moment.keep_all().bytes) << "seed " << seed;
+  }
+}
+
 // Graphs small enough for complete search: met wherever it can be, in the least time.
 TEST(Recompute, SmallGraphsAreExact) {
   size_t met = 0, unmet = 0, dearer = 0, dearer_in_order = 0;

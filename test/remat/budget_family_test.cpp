@@ -10,6 +10,7 @@
 
 #include "cleave/cleave.h"
 #include "compile/stage_planner.h"
+#include "grad/grad.h"
 #include "op/registry.h"
 #include "remat/budget_family.h"
 #include "remat/parse_budget.h"
@@ -104,6 +105,41 @@ TEST(Budget, one_of_two_results_is_freed_early) {
   constexpr int64_t kib = 1024, all = (16 + 16 + 32 + 64 + 32) * kib;
   EXPECT_LT(value_or_throw(family.whole_peak()), all - 31 * kib);
   EXPECT_EQ(family.members().front().modelled_peak, (16 + 64 + 32) * kib);
+}
+
+// What surely doesn't fit isn't lowered, and what is chosen is the cheapest that fits.
+TEST(Budget, programs_far_above_a_budget_are_not_lowered) {
+  std::string text = "graph @main(%x0: input f32[512,64], %w: param f32[64,64] grad) {\n";
+  for (int k = 0; k < 12; ++k)
+    text += fmt::format(
+        "  %p{0} = mm(%x{0}, %w)\n  %e{0} = exp(%p{0})\n"
+        "  %x{1} = sin(%e{0})\n",
+        k, k + 1);
+  text += "  %l = sum(%x12)\n  return %l\n}\n";
+  Graph g = test::parsed(text);
+  g = value_or_throw(make_joint(g, test::core()));
+  value_or_throw(test::prepare_unfused(g));
+  const auto planner = std::make_shared<StagePlanner>(test::core(), StageOptions());
+  BudgetFamily all = value_or_throw(BudgetFamily::make(g, planner));
+  value_or_throw(all.complete());
+  const int64_t whole = value_or_throw(all.whole_peak()), least = min_peak(all);
+  ASSERT_LT(least, whole / 4 * 3);
+  size_t left_out = 0;
+  for (const int64_t budget : {least, least + (whole - least) / 4, least + (whole - least) / 2}) {
+    BudgetFamily family = value_or_throw(BudgetFamily::make(g, planner));
+    const BudgetFamily::Choice choice = value_or_throw(family.choose(budget));
+    EXPECT_LE(choice.peak, budget);
+    for (size_t k = 0; k < family.members().size(); ++k) {
+      const FamilyMember& m = family.members()[k];
+      if (family.offered_from(k) > budget) {
+        EXPECT_EQ(m.min_peak, 0) << k;
+        ++left_out;
+      } else if (!m.candidate && value_or_throw(family.peak(k)) <= budget) {
+        EXPECT_GE(m.recompute_ns, family.members()[choice.member].recompute_ns) << k;
+      }
+    }
+  }
+  EXPECT_GT(left_out, 6u);
 }
 
 // Both results are read before the peak (%b) and after it: the call runs a second time, once for
