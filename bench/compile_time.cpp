@@ -16,8 +16,8 @@
 //   warm      cold, where another process has compiled the same before: code is loaded; of that,
 //   w.trace   the trace
 //
-// The last lines compare 48 layers with 12: of gpt2, and of chargpt_small at 70% of its memory, most
-// of which isn't parameters.
+// The last lines compare 48 layers with 12: of gpt2, and of chargpt_small at 70% of its memory,
+// most of which isn't parameters.
 #include <unistd.h>
 
 #include <algorithm>
