@@ -30,12 +30,12 @@ std::string placeholders(const char* type) {
   return out;
 }
 
-struct Rewritten {
+struct Merged {
   Graph graph;
   int64_t matches;
 };
 
-Rewritten rewritten_by(const char* pass, const std::string& text) {
+Merged rewritten_by(const char* pass, const std::string& text) {
   Graph g = test::parsed(text);
   const CompilePass report =
       value_or_throw(run_pass(value_or_throw(find_pass(pass)), g, core(), {}));
@@ -47,7 +47,7 @@ TEST(ManyPieces, slices_of_a_cat_are_its_items) {
   for (int k = 0; k < many; ++k)
     calls +=
         fmt::format("  %s{} = slice(%c; dim=0, start={}, end={})\n", k, 3 * k + k % 2, 3 * k + 3);
-  const Rewritten d =
+  const Merged d =
       rewritten_by("cancel_joins", text_of(placeholders("f32[3]"), calls, numbered("s", many)));
   EXPECT_EQ(d.matches, many);
   EXPECT_EQ(d.graph.node_count(), many / 2u);  // every second one is a whole item
@@ -57,7 +57,7 @@ TEST(ManyPieces, selects_of_a_stack_are_its_items) {
   std::string calls = fmt::format("  %c = stack([{}]; dim=0)\n", numbered("x", many));
   for (int k = 0; k < many; ++k)
     calls += fmt::format("  %s{} = select(%c; dim=0, index={})\n", k, many - 1 - k);
-  const Rewritten d =
+  const Merged d =
       rewritten_by("cancel_joins", text_of(placeholders("f32[3]"), calls, numbered("s", many)));
   EXPECT_EQ(d.matches, many);
   ASSERT_EQ(d.graph.node_count(), 0u);
@@ -70,7 +70,7 @@ TEST(ManyPieces, slices_that_are_joined_are_their_whole) {
   for (int k = 0; k < many; ++k)
     calls += fmt::format("  %s{} = slice(%x; dim=0, start={}, end={})\n", k, 2 * k, 2 * k + 2);
   calls += fmt::format("  %c = cat([{}]; dim=0)\n  %y = sin(%c)\n", numbered("s", many));
-  const Rewritten d = rewritten_by(
+  const Merged d = rewritten_by(
       "merge_pieces", text_of(fmt::format("%x: input f32[{}]", 2 * many), calls, "%y"));
   EXPECT_EQ(d.matches, 1);
   EXPECT_EQ(d.graph.node_count(), 1u);
@@ -85,7 +85,7 @@ TEST(ManyPieces, a_sum_of_pads_is_a_cat) {
   for (int k = 1; k < many; ++k)
     calls += fmt::format("  %a{} = add(%{}{}, %p{})\n", k, k == 1 ? "p" : "a", k - 1, k);
   calls += fmt::format("  %y = add(%a{}, %z)\n", many - 1);
-  const Rewritten d = rewritten_by(
+  const Merged d = rewritten_by(
       "join_pads",
       text_of(placeholders("f32[3]") + fmt::format(", %z: input f32[{}]", 3 * many), calls, "%y"));
   EXPECT_EQ(d.matches, 1);
