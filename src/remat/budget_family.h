@@ -56,7 +56,8 @@ class BudgetFamily {
   // The exact peak if it may be within `room`, else a lower bound of the peak, above `room`.
   Result<int64_t> peak_within(size_t member, int64_t room);
   // The smallest budget at which the member may be chosen, if its peak is within it too. A peak is
-  // close to what the tasks take, so members whose tasks take far more than a budget aren't lowered.
+  // close to what the tasks take, so members whose tasks take far more than a budget aren't
+  // lowered.
   int64_t offered_from(size_t member) const;
   // The smallest peak of the sequences that recompute nothing.
   Result<int64_t> whole_peak();

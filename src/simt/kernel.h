@@ -57,8 +57,8 @@ struct Exchange {
   Expr var, value;
   int distance = 1, width = warp_lanes;
 };
-// `count` elements from `index` on of a buffer of the device or the block, and from `at` on of one of
-// the thread, in accesses of up to 16 bytes. The index is a multiple of `count`.
+// `count` elements from `index` on of a buffer of the device or the block, and from `at` on of one
+// of the thread, in accesses of up to 16 bytes. The index is a multiple of `count`.
 struct CopyIn {
   int64_t to = 0, from = 0;
   Expr index;

@@ -70,8 +70,8 @@ TEST(ManyPieces, slices_that_are_joined_are_their_whole) {
   for (int k = 0; k < many; ++k)
     calls += fmt::format("  %s{} = slice(%x; dim=0, start={}, end={})\n", k, 2 * k, 2 * k + 2);
   calls += fmt::format("  %c = cat([{}]; dim=0)\n  %y = sin(%c)\n", numbered("s", many));
-  const Merged d = rewritten_by(
-      "merge_pieces", text_of(fmt::format("%x: input f32[{}]", 2 * many), calls, "%y"));
+  const Merged d = rewritten_by("merge_pieces",
+                                text_of(fmt::format("%x: input f32[{}]", 2 * many), calls, "%y"));
   EXPECT_EQ(d.matches, 1);
   EXPECT_EQ(d.graph.node_count(), 1u);
 }
