@@ -46,7 +46,7 @@ TEST(Budget, random_graphs_keep_their_bits_and_their_budgets) {
   // Regressions: results of which no step reads an element, a result over an operand, a call that
   // both checks and writes in place.
   seeds.insert(seeds.end(), {600239, 600458, 600818, 601057, 701696});
-  seeds.insert(seeds.end(), {45, 65, 67});  // whose values go to the host's memory
+  seeds.insert(seeds.end(), {50, 54, 63});  // whose values go to the host's memory
   for (const uint64_t seed : seeds) {
     const random::RandomGraph r = value_or_throw(
         random::with_gradients(value_or_throw(random::random_graph(ops, seed, {})), ops, seed));
