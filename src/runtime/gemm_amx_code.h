@@ -1,4 +1,4 @@
-// Packing and tiles for AMX; included after gemm_pair_panels_code.h by gemm_block_amx.cpp.
+// Packing and tiles for AMX_BF16; included after gemm_pair_panels_code.h by gemm_block_amx.cpp.
 //
 // The processor has eight tile registers of 16 rows x 64 bytes; TDPBF16PS adds to one, 16 x 16 f32,
 // the product of 16 rows of A, each 32 values of k, and 16 pairs of k of B, each 16 columns:
@@ -7,8 +7,6 @@
 //   4, 5:    0, 1                                            4 KB read, 32 K multiply-adds in 64
 //   A, 32    2, 3                                            cycles
 //   rows     sums
-//
-// With TDPBSSD it is 64 values of k of i8, quads of B, and sums in i32.
 //
 // So the rows of A are packed as lines in every layout, and k is padded with zeros to whole steps.
 // Rows behind the last of A are summed too and not written; what is packed there doesn't matter.
@@ -111,28 +109,16 @@ struct Packing<Bf16> {
   }
 };
 
-// Adds the products of registers 4 and 5 with 6 and 7 to the sums of the rows of 4, or of 5.
-template <class U>
-struct TileProducts;
-template <>
-struct TileProducts<Bf16Pair> {
-  static void add_upper() {
-    _tile_dpbf16ps(0, 4, 6);
-    _tile_dpbf16ps(1, 4, 7);
-  }
-  static void add_lower() {
-    _tile_dpbf16ps(2, 5, 6);
-    _tile_dpbf16ps(3, 5, 7);
-  }
-};
+// What was written is in memory: g++'s intrinsics don't say that they read it.
+inline void memory_is_read() { __asm__ volatile("" ::: "memory"); }
 
 // The sums of a tile of 16 or 32 rows, in `sums`, rows of 32.
-template <class U, bool is_whole>
-__attribute__((noinline)) void multiply(int64_t steps, const U* a, int64_t a_line, const U* b,
-                                        int64_t b_row, typename SumsOf<U>::type* sums,
+template <bool is_whole>
+__attribute__((noinline)) void multiply(int64_t steps, const Bf16Pair* a, int64_t a_line,
+                                        const Bf16Pair* b, int64_t b_row, float* sums,
                                         Prefetch prefetch) {
   constexpr int64_t lines = 16, line_bytes = 64;
-  const int64_t row_bytes = b_row * static_cast<int64_t>(sizeof(U));
+  const int64_t row_bytes = b_row * static_cast<int64_t>(sizeof(Bf16Pair));
   memory_is_read();
   _tile_zero(0);
   _tile_zero(1);
@@ -145,13 +131,15 @@ __attribute__((noinline)) void multiply(int64_t steps, const U* a, int64_t a_lin
     _tile_loadd(6, b, row_bytes);
     _tile_loadd(4, a, line_bytes);
     _tile_loadd(7, b + lines, row_bytes);
-    TileProducts<U>::add_upper();
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
     if constexpr (is_whole) {
       _tile_loadd(5, a + lines * lines, line_bytes);
-      TileProducts<U>::add_lower();
+      _tile_dpbf16ps(2, 5, 6);
+      _tile_dpbf16ps(3, 5, 7);
     }
   }
-  constexpr int64_t apart = 32 * sizeof(sums[0]);
+  constexpr int64_t apart = 32 * sizeof(float);
   _tile_stored(0, sums, apart);
   _tile_stored(1, sums + 16, apart);
   if constexpr (is_whole) {
@@ -161,28 +149,47 @@ __attribute__((noinline)) void multiply(int64_t steps, const U* a, int64_t a_lin
 }
 
 // One function for all numbers of rows: it is a small part of a tile's time.
-template <class U>
-__attribute__((noinline)) void end_tile(const typename SumsOf<U>::type* sums, int rows,
-                                        const TileEndOf<U>& end) {
-  using V = Vec<U>;
+__attribute__((noinline)) void end_tile(const float* sums, int rows,
+                                        const TileEndOf<Bf16Pair>& end) {
+  using V = Vec<Bf16Pair>;
   for (int i = 0; i < rows; ++i) {
-    typename V::type row[2] = {V::load(sums + i * 32), V::load(sums + i * 32 + V::lanes)};
-    end_tile_row<U>(row, i, end);
+    V::type row[2] = {V::load(sums + i * 32), V::load(sums + i * 32 + V::lanes)};
+    end_tile_row<Bf16Pair>(row, i, end);
   }
 }
 
-template <class U, int rows>
-void amx_tile(int64_t steps, const U* a, int64_t a_line, const U* b, int64_t b_row,
-              const TileEndOf<U>& end, Prefetch prefetch) {
-  alignas(64) typename SumsOf<U>::type sums[32 * 32];
-  multiply<U, (rows > 16)>(steps, a, a_line, b, b_row, sums, prefetch);
-  end_tile<U>(sums, rows, end);
+template <int rows>
+void amx_tile(int64_t steps, const Bf16Pair* a, int64_t a_line, const Bf16Pair* b, int64_t b_row,
+              const TileEndOf<Bf16Pair>& end, Prefetch prefetch) {
+  alignas(64) float sums[32 * 32];
+  multiply<(rows > 16)>(steps, a, a_line, b, b_row, sums, prefetch);
+  end_tile(sums, rows, end);
 }
 
-template <class U, int... i>
-constexpr std::array<Tile<U>, sizeof...(i)> amx_tiles(std::integer_sequence<int, i...>) {
-  return {amx_tile<U, i + 1>...};
+template <int... i>
+constexpr std::array<Tile<Bf16Pair>, sizeof...(i)> amx_tiles(std::integer_sequence<int, i...>) {
+  return {amx_tile<i + 1>...};
 }
 template <bool transposed>
 inline constexpr auto tiles<Bf16Pair, transposed> =
-    amx_tiles<Bf16Pair>(std::make_integer_sequence<int, mr_of<Bf16Pair>>());
+    amx_tiles(std::make_integer_sequence<int, mr_of<Bf16Pair>>());
+
+// All tile registers have 16 rows of 64 bytes while it lives.
+class TileRegisters {
+ public:
+  TileRegisters() {
+    alignas(64) struct {
+      uint8_t palette = 1, start_row = 0, reserved[14] = {};
+      uint16_t row_bytes[16] = {};
+      uint8_t rows[16] = {};
+    } all;
+    for (int i = 0; i < 8; ++i) all.row_bytes[i] = 64, all.rows[i] = 16;
+    static_assert(sizeof all == 64);
+    const void* const address = &all;
+    __asm__ volatile("" ::"r"(address) : "memory");
+    _tile_loadconfig(address);
+  }
+  ~TileRegisters() { _tile_release(); }
+  TileRegisters(const TileRegisters&) = delete;
+  TileRegisters& operator=(const TileRegisters&) = delete;
+};
