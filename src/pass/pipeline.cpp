@@ -114,7 +114,7 @@ constexpr PassRow table[] = {
      "in frozen programs: constants are folded, no pass before it is undone",
      "Variables keep their values", asked, !again, pays_frozen},
 
-    {freeze, 3, compute_once,
+    {freeze, 2, compute_once,
      "in programs that aren't frozen, of one size: before the cut, whose budgets count what is "
      "kept",
      "masks and constants of attention have been found"},
