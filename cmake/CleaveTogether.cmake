@@ -35,7 +35,6 @@ set(cleave_alone
     test/lower/save_memory_test.cpp
     test/op/symbolic_shape_test.cpp
     test/pass/autocast_test.cpp
-    test/pass/peer_rewrite_test.cpp
     test/schedule/share_kernels_test.cpp)
 
 function(cleave_compile_together target)
