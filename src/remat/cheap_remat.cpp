@@ -166,10 +166,12 @@ class CheapRematerializer {
 
   // Whether a call reads an operand through a permute, of as many elements as half of its result.
   bool turns(NodeId n) const {
-    const int64_t elements = g_.type(g_.node(n).out(0)).numel().value();
+    const auto elements_of = [&](ValueId v) {
+      return hint_bytes_of(g_, v) / size_of(g_.type(v).dtype);
+    };
+    const int64_t elements = elements_of(g_.node(n).out(0));
     return std::ranges::any_of(g_.node(n).inputs, [&](ValueId v) {
-      if (!v.valid() || v.is_number() || g_.type(v).is_none ||
-          2 * g_.type(v).numel().value() < elements)
+      if (!v.valid() || v.is_number() || g_.type(v).is_none || 2 * elements_of(v) < elements)
         return false;
       for (NodeId view; v.valid() && (view = g_.value(v).def).valid();
            v = g_.node(view).inputs[0]) {
