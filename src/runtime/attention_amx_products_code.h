@@ -84,8 +84,9 @@ inline void clear_numbers(Bf16* at, int64_t count) {
 }
 
 // `count` rows of `width` numbers as lines of `row`, and lines of zeros up to `all`.
-inline void copy_lines(const Bf16* from, const HeadStrides& at, int64_t count, int64_t all,
-                       int64_t width, Bf16* to, int64_t row) {
+__attribute__((noinline)) inline void copy_lines(const Bf16* from, const HeadStrides& at,
+                                                 int64_t count, int64_t all, int64_t width,
+                                                 Bf16* to, int64_t row) {
   constexpr int64_t soon = 8;  // rows: they are too far apart for the processor's own prefetches
   for (int64_t i = 0; i < count; ++i, from += at.row, to += row) {
     if (at.column != 1) {
@@ -108,7 +109,8 @@ inline __m256i sixteen(const Bf16* from) {
 }
 
 // Lines as columns: to(e, p) = from(p, e), p < k, e < width.
-inline void turn_lines(const Lines& from, int64_t k, int64_t width, Bf16* to, int64_t row) {
+__attribute__((noinline)) inline void turn_lines(const Lines& from, int64_t k, int64_t width,
+                                                 Bf16* to, int64_t row) {
   for (int64_t p = 0; p < k; p += 32)
     for (int64_t e = 0; e < width; e += 16) {
       __m512 x[16];
@@ -124,7 +126,8 @@ inline void turn_lines(const Lines& from, int64_t k, int64_t width, Bf16* to, in
 }
 
 // Lines as the values of k: to(p, e) = from(p, e), in pairs; dense.
-inline void pair_lines(const Lines& from, int64_t k, int64_t width, Bf16* to) {
+__attribute__((noinline)) inline void pair_lines(const Lines& from, int64_t k, int64_t width,
+                                                 Bf16* to) {
   for (int64_t p = 0; p < k; p += 2)
     for (int64_t e = 0; e < width; e += 16, to += 32) {
       const Bf16* pair = from.at + p * from.row + e;

@@ -109,9 +109,6 @@ struct Packing<Bf16> {
   }
 };
 
-// What was written is in memory: g++'s intrinsics don't say that they read it.
-inline void memory_is_read() { __asm__ volatile("" ::: "memory"); }
-
 // The sums of a tile of 16 or 32 rows, in `sums`, rows of 32.
 template <bool is_whole>
 __attribute__((noinline)) void multiply(int64_t steps, const Bf16Pair* a, int64_t a_line,
@@ -173,23 +170,3 @@ constexpr std::array<Tile<Bf16Pair>, sizeof...(i)> amx_tiles(std::integer_sequen
 template <bool transposed>
 inline constexpr auto tiles<Bf16Pair, transposed> =
     amx_tiles(std::make_integer_sequence<int, mr_of<Bf16Pair>>());
-
-// All tile registers have 16 rows of 64 bytes while it lives.
-class TileRegisters {
- public:
-  TileRegisters() {
-    alignas(64) struct {
-      uint8_t palette = 1, start_row = 0, reserved[14] = {};
-      uint16_t row_bytes[16] = {};
-      uint8_t rows[16] = {};
-    } all;
-    for (int i = 0; i < 8; ++i) all.row_bytes[i] = 64, all.rows[i] = 16;
-    static_assert(sizeof all == 64);
-    const void* const address = &all;
-    __asm__ volatile("" ::"r"(address) : "memory");
-    _tile_loadconfig(address);
-  }
-  ~TileRegisters() { _tile_release(); }
-  TileRegisters(const TileRegisters&) = delete;
-  TileRegisters& operator=(const TileRegisters&) = delete;
-};

@@ -43,6 +43,8 @@ inline constexpr int64_t kc_bytes = 1024;
 #include "runtime/gemm_block_code.h"
 #include "runtime/gemm_pair_panels_code.h"
 
+#include "runtime/tile_registers_code.h"
+
 #include "runtime/gemm_amx_code.h"
 
 static_assert(Block<Bf16, Bf16>::sizes == amx_sizes);

@@ -32,18 +32,11 @@ void merge_equal_calls(Graph& g, const Values& values) {
 }
 
 Result<PassCount> run(Graph& g, const ConstantLimits& limits) {
-  Values values = dear_constants(g, limits);
+  const Values values = dear_constants(g, limits);
   if (values.empty()) return PassCount();
   merge_equal_calls(g, values);
-  values = dear_constants(g, limits);
-  PassCount count;
-  for (const ValueId v : values) {
-    if (is_folded(g, v)) continue;
-    CLEAVE_CHECK(g.rename(v, g.fresh_name(fmt::format("{}{}", folded_prefix, g.name(v)))));
-    ++count.matches;
-    ++count.nodes;
-  }
-  return count;
+  CLEAVE_TRY(const int64_t named, name_folded(g, dear_constants(g, limits)));
+  return PassCount{named, named};
 }
 
 }  // namespace

@@ -10,14 +10,8 @@ namespace cleave {
 namespace {
 
 Result<PassCount> run(Graph& g, const OpRegistry&) {
-  PassCount count;
-  for (const ValueId v : foldable_values(g)) {
-    if (is_folded(g, v)) continue;
-    CLEAVE_CHECK(g.rename(v, g.fresh_name(fmt::format("{}{}", folded_prefix, g.name(v)))));
-    ++count.matches;
-    ++count.nodes;
-  }
-  return count;
+  CLEAVE_TRY(const int64_t named, name_folded(g, foldable_values(g)));
+  return PassCount{named, named};
 }
 
 }  // namespace

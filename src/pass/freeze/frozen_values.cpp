@@ -148,6 +148,16 @@ Values foldable_values(const Graph& g, const std::vector<bool>& frozen) {
 
 bool is_folded(const Graph& g, ValueId v) { return g.name(v).starts_with(folded_prefix); }
 
+Result<int64_t> name_folded(Graph& g, const Values& values) {
+  int64_t named = 0;
+  for (const ValueId v : values) {
+    if (is_folded(g, v)) continue;
+    CLEAVE_CHECK(g.rename(v, g.fresh_name(fmt::format("{}{}", folded_prefix, g.name(v)))));
+    ++named;
+  }
+  return named;
+}
+
 namespace {
 
 // Moves what computes the values from `kept` into a graph of its own.

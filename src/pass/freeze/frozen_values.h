@@ -45,6 +45,8 @@ bool grows(const Graph& g, const Values& operands, const Values& results);
 // fold_frozen names them so (freeze/fold_frozen.cpp).
 constexpr std::string_view folded_prefix = "_FOLDED_CONST_";
 bool is_folded(const Graph& g, ValueId v);
+// Gives the values such names; returns how many had none.
+Result<int64_t> name_folded(Graph& g, const Values& values);
 
 // Moves what computes the foldable values that is_folded names out of g. In g they become
 // placeholders of role const, behind the others, and parameters, buffers and constants that nothing
