@@ -30,11 +30,11 @@ bool is_foreign_result(const Thunk& thunk, size_t storage) {
   return f && std::find(f->results.begin(), f->results.end(), storage) != f->results.end();
 }
 
-// A call of the host program that changes an operand where it lies, and can't fail half-way.
+// A call of the host program that changes an operand where it lies.
 bool changes_operand(const Thunk& thunk, size_t storage) {
   auto* f = std::get_if<ForeignCall>(&thunk.work);
-  return f && !thunk.may_fail && is_foreign_result(thunk, storage) &&
-         std::ranges::count(f->operands, std::optional(storage)) == 1;
+  return f && is_foreign_result(thunk, storage) &&
+         std::ranges::find(f->operands, std::optional(storage)) != f->operands.end();
 }
 
 // A kernel whose checks precede its stores changes nothing when it fails.

@@ -164,10 +164,15 @@ Tensors call(const std::string& op, const std::vector<Operand>& operands,
   std::vector<trace::Arg> args;
   for (const Operand& o : operands)  // an empty Tensor is an operand that isn't given
     o.is_number() ? args.emplace_back(o) : args.emplace_back(o.tensor());
-  const OpRegistry& ops = trace::common_recording(op, args, at)->ops();
-  const OpDef* def = ops.find(op);
+  trace::RecordingPtr r = trace::common_recording(op, args, at);
+  const OpDef* def = r->ops().find(op);
+  // Of numbers and Variables alone: the program is the one being traced.
+  if (def == nullptr && r->is_free() && trace::tracing().program != nullptr) {
+    r = trace::tracing().program->innermost();
+    def = r->ops().find(op);
+  }
   if (def == nullptr) {
-    const std::string nearest = ops.nearest(op);
+    const std::string nearest = r->ops().nearest(op);
     trace::refuse(
         at, "call: there is no operator {}{}; one of your own is given with CompileOptions::ops",
         op, nearest.empty() ? "" : fmt::format("; the nearest name is {}", nearest));
@@ -182,7 +187,7 @@ Tensors call(const std::string& op, const std::vector<Operand>& operands,
       trace::refuse(at, "call: {} has no attribute {}: {}", op, name, def->signature);
     attrs.emplace_back(name, attr_of(value));
   }
-  return trace::record(op, args, std::move(attrs), at);
+  return trace::record_in(r, op, args, std::move(attrs), at);
 }
 
 }  // namespace cleave

@@ -39,7 +39,11 @@ RecordingPtr common_recording(const std::string& op, const std::vector<Arg>& arg
 }
 
 Tensors record(const std::string& op, const std::vector<Arg>& args, NamedAttrs attrs, Location at) {
-  const RecordingPtr r = common_recording(op, args, at);
+  return record_in(common_recording(op, args, at), op, args, std::move(attrs), at);
+}
+
+Tensors record_in(const RecordingPtr& r, const std::string& op, const std::vector<Arg>& args,
+                  NamedAttrs attrs, Location at) {
   std::vector<CallOperand> operands;
   for (const Arg& a : args) {
     if (a.is_list) {

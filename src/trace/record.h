@@ -21,6 +21,9 @@ struct Arg {
 AttrValue attr_of(const Number& n);
 
 Tensors record(const std::string& op, const std::vector<Arg>& args, NamedAttrs attrs, Location at);
+// In this recording, which is that of the arguments, or they are all free.
+Tensors record_in(const RecordingPtr& r, const std::string& op, const std::vector<Arg>& args,
+                  NamedAttrs attrs, Location at);
 Tensor record1(const std::string& op, const std::vector<Arg>& args, NamedAttrs attrs, Location at);
 
 // Records an operator without tensor operands, in a free recording.

@@ -10,17 +10,18 @@ namespace {
 
 using test::message;
 
-// y = the old state, then state += x
-Operator accumulate(bool in_c) {
+// y = the old state, then state += x, from its end if `turned`
+Operator accumulate(bool in_c, bool turned = false) {
   Operator op{
       .name = "accumulate",
       .signature = "(Tensor(a!) state, Tensor x) -> Tensor y",
       .infer = [](const OpCall& call) { return std::vector{call.operand(1)}; },
       .reference =
-          [](const OpCall&, const HostTensors& in, HostTensors& out) {
-            for (int64_t i = 0; i < in[0].numel(); ++i) {
+          [turned](const OpCall&, const HostTensors& in, HostTensors& out) {
+            const int64_t count = in[0].numel();
+            for (int64_t i = 0; i < count; ++i) {
               out[0].data<double>()[i] = out[1].data<double>()[i];
-              out[1].data<double>()[i] += in[1].data<double>()[i];
+              out[1].data<double>()[i] += in[1].data<double>()[turned ? count - 1 - i : i];
             }
           },
       .grad =
@@ -29,17 +30,19 @@ Operator accumulate(bool in_c) {
           },
   };
   if (in_c)
-    op.kernel = [](const OpCall&) {
-      return std::string(
-          "  for (long i = 0; i < state_size[0]; ++i) {\n    y[i] = state[i];\n"
-          "    state[i] += x[i];\n  }");
+    op.kernel = [turned](const OpCall&) {
+      return fmt::format(
+          "  for (long i = 0; i < state_size[0]; ++i) {{\n    y[i] = state[i];\n"
+          "    state[i] += x[{}];\n  }}",
+          turned ? "x_size[0] - 1 - i" : "i");
     };
   else
-    op.callback = [](const OpCall&) {
-      return [](const OpMemory& m) {
-        for (size_t i = 0; i < m.operand<float>(1).size(); ++i) {
+    op.callback = [turned](const OpCall&) {
+      return [turned](const OpMemory& m) {
+        const size_t count = m.operand<float>(1).size();
+        for (size_t i = 0; i < count; ++i) {
           m.result<float>(0)[i] = m.result<float>(1)[i];
-          m.result<float>(1)[i] += m.operand<float>(1)[i];
+          m.result<float>(1)[i] += m.operand<float>(1)[turned ? count - 1 - i : i];
         }
       };
     };
@@ -145,6 +148,72 @@ TEST_P(ChangedOperand, is_copied_where_the_variable_is_read_behind_it) {
                                {{"x", DType::f32, {n}}}, {.ops = ops});
   for (int run = 0; run < 3; ++run) EXPECT_EQ(f.run({filled(2)})[0].number(n - 1), 2);
   EXPECT_EQ(model.state.value().number(0), 6);
+}
+
+// The other operand stays what it was, also where both are the same memory. The call has Variables
+// alone, whose operators are those of the program.
+TEST_P(ChangedOperand, is_apart_from_an_operand_that_is_the_same_value) {
+  const Operators turned = with(accumulate(GetParam(), true));
+  State model;
+  HostTensor state = filled(1);
+  state.set_number(0, 5);
+  model.state.set(state);
+  CompiledFunction f = compile(model,
+                               [&](const Tensor& x) {
+                                 const Tensor before = model.state;
+                                 const Tensors r = call("accumulate", {before, before});
+                                 assign(model.state, r[1]);
+                                 const Tensor e = x * 3.0;
+                                 return Tensors{r[0], call("accumulate", {e, e})[1]};
+                               },
+                               {{"x", DType::f32, {n}}}, {.ops = turned});
+  const HostTensors out = f.run({state});
+  EXPECT_EQ(out[0].number(0), 5);
+  for (const int64_t i : {int64_t{0}, n - 1}) {
+    EXPECT_EQ(out[1].number(i), 18);
+    EXPECT_EQ(model.state.value().number(i), 6);
+  }
+  EXPECT_EQ(model.state.value().number(1), 2);
+}
+
+TEST_P(ChangedOperand, may_lie_with_strides) {
+  CompiledFunction f = compile(
+      [](const Tensor& s, const Tensor& x) {
+        const Tensor even = slice(s, 0, 0, n, 2), odd = slice(s, 0, 1, n, 2);
+        const Tensors r = call("accumulate", {even, slice(x, 0, 0, n / 2)});
+        return Tensors{r[0], r[1], even + odd};
+      },
+      two, {.ops = ops});
+  HostTensor s = filled(3);
+  for (int64_t i = 0; i < n; i += 2) s.set_number(i, static_cast<double>(i));
+  const HostTensors out = f.run({s, filled(4)});
+  EXPECT_EQ(out[0].number(7), 14);
+  EXPECT_EQ(out[1].number(7), 18);
+  EXPECT_EQ(out[2].number(7), 17);
+  EXPECT_EQ(s.number(14), 14);
+}
+
+TEST_P(ChangedOperand, of_one_branch_alone) {
+  const State model;
+  CompiledFunction f = compile(
+      model,
+      [&](const Tensor& x, const Tensor& takes) {
+        const Tensors r = cond(
+            takes, [](const Tensors& v) { return call("accumulate", {v[0], v[1]}); },
+            [](const Tensors& v) { return Tensors{v[1], v[0] - 1.0}; }, {Tensor(model.state), x});
+        assign(model.state, r[1]);
+        return r[0];
+      },
+      {{"x", DType::f32, {n}}, {"takes", DType::boolean, {}}}, {.ops = ops});
+  double state = 0;
+  for (int run = 0; run < 4; ++run) {
+    HostTensor takes(DType::boolean, {});
+    takes.set_number(0, run % 2);
+    const HostTensors out = f.run({filled(5), takes});
+    EXPECT_EQ(out[0].number(n - 1), run % 2 ? state : 5);
+    state = run % 2 ? state + 5 : state - 1;
+    EXPECT_EQ(model.state.value().number(n - 1), state);
+  }
 }
 
 TEST_P(ChangedOperand, kernels_and_gradients_are_those_of_the_reference) {
