@@ -71,6 +71,7 @@ Pass schedule_collectives();
 // decomposed
 Pass add_rows();
 Pass channels_last();
+Pass drop_fold();
 Pass fold_strides();
 Pass join_pads();
 Pass join_statistics();

@@ -155,6 +155,8 @@ constexpr PassRow table[] = {
      "a random call gives the same numbers whenever it runs"},
     {decomposed, 1, join_pads, "gradients of parts pad them to the whole",
      "sums are sums of two: no copy stands between"},
+    {decomposed, 1, drop_fold, "norms are sums; before merge_equal, as statistics become equal",
+     "no other rule looks for a norm's statistics"},
     {decomposed, 2, channels_last,
      "on a GPU, whose tensor cores read channels in a row: when norms are sums and gradients are "
      "single convolutions; before merge_equal, as a value is seen in the other order many times",
