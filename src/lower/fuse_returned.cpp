@@ -13,13 +13,14 @@ bool is_view_call(const Node& node) {
          std::holds_alternative<loop::ViewRule>((*node.op->lower)->form);
 }
 
-// A view, maybe of views, of the result of an elementwise call, all of which are read once.
+// A view, maybe of views, of the result of an elementwise call, all of which are read once. Others
+// may read the view itself, which is returned: they will read the copy.
 bool is_view_of_elements(const Graph& g, ValueId v) {
   bool is_view = false;
-  for (uint32_t reads = 0;; reads = 1) {  // the view itself is returned
+  for (uint32_t reads = 0;; reads = 1) {
     const auto returns = std::ranges::count(g.returns(), v, &Return::value);
     const NodeId def = g.value(v).def;
-    if (!def.valid() || g.use_count(v) != reads || returns + reads != 1) return false;
+    if (!def.valid() || (is_view && g.use_count(v) != 1) || returns + reads != 1) return false;
     const Node& node = g.node(def);
     if (node.output_count != 1) return false;
     if (!is_view_call(node)) {
@@ -43,9 +44,14 @@ Status copy_returned_views(Graph& graph, const OpRegistry& ops) {
       continue;
     const std::string name = graph.name(r.value);
     Builder b(graph, ops);
+    const NodeId next = graph.next_node(graph.value(r.value).def);
+    if (next.valid()) b.insert_before(next);
     b.set_loc(graph.node(graph.value(r.value).def).loc);
     const ValueId copy = b.call1("clone", {r.value});
     CLEAVE_CHECK(b.status());
+    const NodeId made = graph.value(copy).def;
+    for (const Use& u : graph.uses(r.value))
+      if (u.node != made) graph.set_input(u.node, u.operand, copy);
     CLEAVE_CHECK(graph.rename(r.value, graph.fresh_name(name)));
     CLEAVE_CHECK(graph.rename(copy, name));
     r.value = copy;

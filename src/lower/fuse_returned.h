@@ -13,7 +13,7 @@
 
 namespace cleave {
 
-// Of views that nothing else reads, of elementwise calls that nothing else reads.
+// Of views of elementwise calls that nothing else reads. What else reads the view reads the copy.
 Status copy_returned_views(Graph& graph, const OpRegistry& ops);
 
 }  // namespace cleave
