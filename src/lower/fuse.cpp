@@ -3,11 +3,9 @@
 #include <set>
 
 #include "ir/subgraph.h"
-#include "lower/fuse_calls.h"
-#include "lower/fuse_groups.h"
+#include "lower/fuse_plan.h"
 #include "lower/fuse_returned.h"
 #include "lower/fuse_rewrite.h"
-#include "lower/fuse_split.h"
 
 namespace cleave {
 namespace {
@@ -28,10 +26,8 @@ Status fuse_calls(Graph& graph, const OpRegistry& ops, const FuseCosts& costs) {
   collect_graph_names(graph, taken);
   const auto fuse_one = [&](Graph& g) -> Status {
     CLEAVE_CHECK(copy_returned_views(g, ops));
-    const FuseCalls calls = describe_calls(g, costs);
-    FuseGroups groups = group_calls(g, calls, costs);
-    split_groups(g, calls, costs.choices.cut, groups);
-    return rewrite_groups(g, calls, groups, *fused, taken);
+    const FusePlan plan = plan_fusion(g, costs);
+    return rewrite_groups(g, plan.calls, plan.groups, *fused, taken);
   };
   CLEAVE_CHECK(rewrite_subgraphs(graph, [&](Graph& sub) -> Result<bool> {
     CLEAVE_CHECK(fuse_one(sub));

@@ -68,10 +68,23 @@ bool keeps_order(const Graph& g, NodeId n) {
          layout->numel() == in.numel();
 }
 
+bool every_reader_inlines(const Graph& g, const FuseCalls& calls, ValueId v) {
+  for (const Use& u : g.uses(v)) {
+    if (!calls[u.node].is_fusible()) return false;
+    if (calls[u.node].kind != Kind::view) continue;
+    for (uint32_t k = 0; k < g.node(u.node).output_count; ++k) {
+      const ValueId w = g.node(u.node).out(k);
+      if (calls.returned[w.v] || !every_reader_inlines(g, calls, w)) return false;
+    }
+  }
+  return true;
+}
+
 // Describes all calls; `joins` are the joins that aren't fused.
 class Describer {
  public:
-  Describer(const Graph& graph, const FuseCosts& costs) : g_(graph), costs_(costs) {
+  Describer(const Graph& graph, const FuseCosts& costs, const std::set<NodeId>& again)
+      : g_(graph), costs_(costs), again_(again) {
     out_.order = graph.order();
     out_.by_node.resize(graph.node_capacity());
     out_.returned.resize(graph.value_capacity());
@@ -96,7 +109,7 @@ class Describer {
       FuseCall& c = call(n);
       find_reads(n);
       if (c.kind != Kind::elementwise) continue;
-      if (is_cheap(n))
+      if (again_.contains(n) || is_cheap(n))
         c.kind = Kind::cheap;
       else if (waits(n))
         c.kind = Kind::waiting;
@@ -127,7 +140,6 @@ class Describer {
   // Whether it is computed wherever it is read: few flops, for an element or in all, and operands
   // that are hardly larger than the result.
   bool is_cheap(NodeId n) const;
-  bool every_reader_inlines(ValueId v) const;
   // Whether a reader of it waits for an unfused call that its maker doesn't wait for, and so isn't
   // in the maker's group: a residual stream, which a norm reads and the next block adds to.
   bool is_stored_anyway(ValueId v) const;
@@ -146,6 +158,7 @@ class Describer {
 
   const Graph& g_;
   const FuseCosts& costs_;
+  const std::set<NodeId>& again_;
   FuseCalls out_;
   std::vector<Home> homes_;  // by node
 };
@@ -218,12 +231,10 @@ bool Describer::is_folded(NodeId n) const {
 bool Describer::is_cheap(NodeId n) const {
   const Node& node = g_.node(n);
   const FuseCall& c = out_[n];
-  if (node.output_count != 1 || has(node.op->traits, Trait::random)) return false;
+  if (!may_repeat(g_, out_, n)) return false;
   const bool is_dear = c.flops > costs_.cheap_flops;
   if (is_dear && c.flops * c.elements * fuse_cost::small_part > costs_.launch_flops) return false;
-  const ValueId y = node.out(0);
-  if (out_.returned[y.v] || !every_reader_inlines(y)) return false;
-  const int64_t own_bytes = bytes_of(g_, y);
+  const int64_t own_bytes = bytes_of(g_, node.out(0));
   int64_t bytes = 0;
   for (const ValueId v : c.materialized_reads) {
     // A fused operand is stored for this call's sake: worth it if small, as one value per row is.
@@ -241,18 +252,6 @@ bool Describer::is_cheap(NodeId n) const {
 bool Describer::is_stored_anyway(ValueId v) const {
   const int64_t depth = out_.maker_of(g_, v)->depth;
   return std::ranges::any_of(g_.uses(v), [&](const Use& u) { return out_[u.node].depth > depth; });
-}
-
-bool Describer::every_reader_inlines(ValueId v) const {
-  for (const Use& u : g_.uses(v)) {
-    if (!out_[u.node].is_fusible()) return false;
-    if (out_[u.node].kind != Kind::view) continue;
-    for (uint32_t k = 0; k < g_.node(u.node).output_count; ++k) {
-      const ValueId w = g_.node(u.node).out(k);
-      if (out_.returned[w.v] || !every_reader_inlines(w)) return false;
-    }
-  }
-  return true;
 }
 
 bool Describer::may_be_reordered(NodeId n) const {
@@ -305,16 +304,24 @@ bool Describer::waits(NodeId n) const {
 
 }  // namespace
 
-FuseCalls describe_calls(const Graph& graph, const FuseCosts& costs) {
+bool may_repeat(const Graph& g, const FuseCalls& calls, NodeId n) {
+  const Node& node = g.node(n);
+  const ValueId y = node.out(0);
+  return node.output_count == 1 && !has(node.op->traits, Trait::random) && !calls.returned[y.v] &&
+         every_reader_inlines(g, calls, y);
+}
+
+FuseCalls describe_calls(const Graph& graph, const FuseCosts& costs,
+                         const std::set<NodeId>& again) {
   // When a join isn't fused, joins among its operands may no longer be either.
   constexpr int max_rounds = 4;
   std::set<NodeId> joins;
-  FuseCalls calls = Describer(graph, costs).run(joins);
+  FuseCalls calls = Describer(graph, costs, again).run(joins);
   for (int round = 0; round < max_rounds; ++round) {
     const std::vector<NodeId> found = find_placed_joins(graph, calls, costs);
     if (found.empty()) break;
     joins.insert(found.begin(), found.end());
-    calls = Describer(graph, costs).run(joins);
+    calls = Describer(graph, costs, again).run(joins);
   }
   return calls;
 }

@@ -8,6 +8,7 @@
 //   %g = index_put(%z, %i, %y)   own_loops, if %z is made of nothing: may compute %y
 //   %p = mm(%s, %w)              other: a kernel of its own
 #pragma once
+#include <set>
 #include <vector>
 
 #include "ir/graph.h"
@@ -59,7 +60,13 @@ struct FuseCalls {
   }
 };
 
-FuseCalls describe_calls(const Graph& graph, const FuseCosts& costs);
+// `again`: calls that are cheap in any case (fuse_again.h).
+FuseCalls describe_calls(const Graph& graph, const FuseCosts& costs,
+                         const std::set<NodeId>& again = {});
+
+// Whether the call has one result, which isn't returned and is computed from its operands alone, and
+// only calls that may be fused read it, directly or through views.
+bool may_repeat(const Graph& graph, const FuseCalls& calls, NodeId n);
 
 // ---- used by all three phases
 int64_t bytes_of(const Graph& graph, ValueId v);

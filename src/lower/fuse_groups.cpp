@@ -1,6 +1,7 @@
 #include "lower/fuse_groups.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "ir/edit.h"
@@ -13,8 +14,8 @@ namespace {
 // Visits the calls in order and puts each into a group.
 class Grouper {
  public:
-  Grouper(const Graph& graph, const FuseCalls& calls, const FuseCosts& costs)
-      : p_{graph, calls, costs, repeated_calls(graph)} {
+  Grouper(const Graph& graph, const FuseCalls& calls, const FuseCosts& costs, FuseReaders readers)
+      : p_{graph, calls, costs, repeated_calls(graph)}, readers_(readers) {
     p_.groups.by_node.assign(graph.node_capacity(), -1);
   }
 
@@ -40,7 +41,10 @@ class Grouper {
   void merge(int32_t from, int32_t to);
 
   FuseGrouping p_;
-  std::unordered_map<uint32_t, int32_t> last_reader_;  // groups by value
+  FuseReaders readers_;
+  std::unordered_map<uint32_t, int32_t> last_reader_;  // groups by value,
+  std::map<std::pair<uint32_t, int64_t>, int32_t>
+      last_of_size_;  // and of calls of so many elements
 };
 
 void Grouper::put(NodeId n) {
@@ -54,7 +58,7 @@ void Grouper::put(NodeId n) {
   for (const ValueId v : c.materialized_reads) {
     const int32_t g = p_.group_of(v);
     if (g >= 0 && g != own) group(g).readers.push_back(own);
-    if (c.has_open_group()) last_reader_[v.v] = own;
+    if (c.has_open_group()) last_reader_[v.v] = last_of_size_[{v.v, c.elements}] = own;
   }
   if (best >= 0) pull_producers(n);
 }
@@ -112,6 +116,9 @@ int32_t Grouper::best_group(NodeId n) const {
   for (const ValueId v : p_.calls[n].materialized_reads) {
     consider(p_.group_of(v));
     if (const auto it = last_reader_.find(v.v); it != last_reader_.end()) consider(it->second);
+    if (readers_ == FuseReaders::last) continue;
+    if (const auto it = last_of_size_.find({v.v, p_.calls[n].elements}); it != last_of_size_.end())
+      consider(it->second);
   }
   // Large calls that share next to nothing stay apart: each can then run as soon as its operands
   // are made, and free them.
@@ -173,8 +180,9 @@ void Grouper::merge(int32_t from, int32_t to) {
 
 }  // namespace
 
-FuseGroups group_calls(const Graph& graph, const FuseCalls& calls, const FuseCosts& costs) {
-  return Grouper(graph, calls, costs).run();
+FuseGroups group_calls(const Graph& graph, const FuseCalls& calls, const FuseCosts& costs,
+                       FuseReaders readers) {
+  return Grouper(graph, calls, costs, readers).run();
 }
 
 bool is_read_outside(const Graph& graph, const FuseCalls& calls, const FuseGroups& groups,

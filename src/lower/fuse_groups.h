@@ -50,7 +50,12 @@ struct FuseGroups {
   }
 };
 
-FuseGroups group_calls(const Graph& graph, const FuseCalls& calls, const FuseCosts& costs);
+// Which groups a call may join for what it reads: that which read the value last; or the last ones
+// of each number of elements too, where another gathers rows of it, say.
+enum class FuseReaders : uint8_t { last, last_of_size };
+
+FuseGroups group_calls(const Graph& graph, const FuseCalls& calls, const FuseCosts& costs,
+                       FuseReaders readers = FuseReaders::last);
 
 // Whether the value is returned, or read by a call of another group, directly or through views and
 // inlined calls.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "lower/fuse.h"
+#include "lower/fuse_groups.h"
 #include "test/prepared.h"
 
 namespace cleave {
@@ -40,18 +41,22 @@ TEST(FuseCosts, what_is_dear_is_not_done_twice) {
   EXPECT_EQ(stored_with({.pointwise_gflops = 2, .memory_gigabytes = 200}), 3);
 }
 
-// How many matrices of f32 are stored.
+// How many matrices of f32 are stored, as long as nothing is computed again (fuse_again.h).
 int64_t stored_in_f32(const std::string& graph, int64_t stored_part) {
-  Graph g = test::parsed(graph);
+  const Graph g = test::parsed(graph);
   FuseCosts costs = FuseCosts::of({});
   costs.stored_part = stored_part;
-  if (const Status s = fuse_calls(g, test::core(), costs); !s.ok()) throw_failure(s.failure());
+  const FuseCalls calls = describe_calls(g, costs);
+  const FuseGroups groups = group_calls(g, calls, costs);
   int64_t count = 0;
-  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n))
+  for (const NodeId n : calls.order) {
+    if (calls[n].is_through()) continue;
     for (uint32_t k = 0; k < g.node(n).output_count; ++k) {
       const Type& t = g.type(g.node(n).out(k));
-      count += t.rank() == 2 && t.dtype == DType::f32;
+      count += t.rank() == 2 && t.dtype == DType::f32 &&
+               is_read_outside(g, calls, groups, g.node(n).out(k), groups.of(n));
     }
+  }
   return count;
 }
 

@@ -1,0 +1,81 @@
+#include "lower/fuse_plan.h"
+
+#include <algorithm>
+
+#include "lower/fuse_again.h"
+#include "lower/fuse_split.h"
+#include "lower/fuse_work.h"
+
+namespace cleave {
+namespace {
+
+constexpr int max_rounds = 3;    // what is computed again makes more of it possible
+constexpr size_t max_alone = 6;  // choices that are tried one by one in a round
+
+class Planner {
+ public:
+  Planner(const Graph& graph, const FuseCosts& costs) : g_(graph), costs_(costs) {}
+
+  FusePlan run() {
+    best_ = {describe_calls(g_, costs_), {}};
+    best_.groups = group_calls(g_, best_.calls, costs_, readers_);
+    FuseGroups others = group_calls(g_, best_.calls, costs_, FuseReaders::last_of_size);
+    const bool differ = others.by_node != best_.groups.by_node;
+    split_groups(g_, best_.calls, costs_.choices.cut, best_.groups);
+    if (differ) {
+      split_groups(g_, best_.calls, costs_.choices.cut, others);
+      if (take_if_better({best_.calls, std::move(others)})) readers_ = FuseReaders::last_of_size;
+    }
+    for (int round = 0; round < max_rounds; ++round)
+      if (!try_again(find_repeatable(g_, best_.calls, best_.groups, costs_))) break;
+    return std::move(best_);
+  }
+
+ private:
+  bool take_if_better(FusePlan plan) {
+    if (work_ < 0) work_ = work_of(g_, best_.calls, best_.groups, costs_);
+    const int64_t work = work_of(g_, plan.calls, plan.groups, costs_);
+    if (work >= work_) return false;
+    best_ = std::move(plan), work_ = work;
+    return true;
+  }
+
+  bool is_better_with(const std::vector<NodeId>& calls) {
+    std::set<NodeId> again = again_;
+    again.insert(calls.begin(), calls.end());
+    FusePlan plan{describe_calls(g_, costs_, again), {}};
+    plan.groups = group_calls(g_, plan.calls, costs_, readers_);
+    split_groups(g_, plan.calls, costs_.choices.cut, plan.groups);
+    if (!take_if_better(std::move(plan))) return false;
+    again_ = std::move(again);
+    return true;
+  }
+
+  // All of them, or else one by one.
+  bool try_again(const std::vector<std::vector<NodeId>>& found) {
+    if (found.empty()) return false;
+    std::vector<NodeId> all;
+    for (const std::vector<NodeId>& calls : found)
+      all.insert(all.end(), calls.begin(), calls.end());
+    if (is_better_with(all)) return true;
+    bool is_better = false;
+    for (size_t k = 0; found.size() > 1 && k < std::min(found.size(), max_alone); ++k)
+      is_better |= is_better_with(found[k]);
+    return is_better;
+  }
+
+  const Graph& g_;
+  const FuseCosts& costs_;
+  FusePlan best_;
+  FuseReaders readers_ = FuseReaders::last;
+  std::set<NodeId> again_;
+  int64_t work_ = -1;  // of the best, when it is known
+};
+
+}  // namespace
+
+FusePlan plan_fusion(const Graph& graph, const FuseCosts& costs) {
+  return Planner(graph, costs).run();
+}
+
+}  // namespace cleave
