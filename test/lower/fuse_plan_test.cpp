@@ -36,12 +36,6 @@ Planned around_a_product(int64_t size, const std::string& function,
                   size, function, in_backward));
 }
 
-// Writing %f and reading it again takes as long as 13 flops, by rates that hold beyond caches.
-TEST(FusePlan, what_costs_less_than_its_memory_is_computed_again) {
-  EXPECT_TRUE(around_a_product(256, "div(%x, %x)").is_repeated("f"));
-  EXPECT_FALSE(around_a_product(256, "pow(%x, %x)").is_repeated("f"));
-}
-
 // In less time than a kernel's start takes.
 TEST(FusePlan, functions_of_few_elements_are_computed_again) {
   EXPECT_TRUE(around_a_product(24, "cos(%x)").is_repeated("f"));
@@ -70,8 +64,8 @@ TEST(FusePlan, what_reads_as_much_as_it_saves_is_stored) {
 
 TEST(FusePlan, what_is_returned_or_multiplied_is_stored) {
   const std::string head =
-      "graph @g(%x: input f32[256,256], %w: input f32[256,256]) {\n"
-      "  %f = div(%x, %x)\n  %a = sin(%f)\n  %p = mm(%a, %w)\n  %b = mul(%f, %p)\n";
+      "graph @g(%x: input f32[24,24], %w: input f32[24,24]) {\n"
+      "  %f = cos(%x)\n  %a = sin(%f)\n  %p = mm(%a, %w)\n  %b = mul(%f, %p)\n";
   EXPECT_TRUE(Planned(head + "  %c = mul(%b, %x)\n  return %p, %c\n}\n").is_repeated("f"));
   EXPECT_FALSE(Planned(head + "  %c = mul(%b, %x)\n  return %p, %c, %f\n}\n").is_repeated("f"));
   EXPECT_FALSE(Planned(head + "  %c = mm(%b, %f)\n  return %p, %c\n}\n").is_repeated("f"));
