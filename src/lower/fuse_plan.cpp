@@ -11,6 +11,8 @@ namespace {
 
 constexpr int max_rounds = 3;    // what is computed again makes more of it possible
 constexpr size_t max_alone = 6;  // choices that are tried one by one in a round
+// Calls that all tries look at: in a large graph, where one choice matters little, few are made.
+constexpr size_t max_tried_calls = 4000;
 
 class Planner {
  public:
@@ -21,9 +23,9 @@ class Planner {
     best_.groups = group_calls(g_, best_.calls, costs_, readers_);
     FuseGroups others = group_calls(g_, best_.calls, costs_, FuseReaders::last_of_size);
     const bool differ = others.by_node != best_.groups.by_node;
-    split_groups(g_, best_.calls, costs_.choices.cut, best_.groups);
+    split_groups(g_, best_.calls, costs_.choices.cut, best_.groups, known_);
     if (differ) {
-      split_groups(g_, best_.calls, costs_.choices.cut, others);
+      split_groups(g_, best_.calls, costs_.choices.cut, others, known_);
       if (take_if_better({best_.calls, std::move(others)})) readers_ = FuseReaders::last_of_size;
     }
     for (int round = 0; round < max_rounds; ++round)
@@ -33,19 +35,22 @@ class Planner {
 
  private:
   bool take_if_better(FusePlan plan) {
-    if (work_ < 0) work_ = work_of(g_, best_.calls, best_.groups, costs_);
-    const int64_t work = work_of(g_, plan.calls, plan.groups, costs_);
+    if (work_ < 0) work_ = work_of(g_, best_.calls, best_.groups, costs_, known_);
+    const int64_t work = work_of(g_, plan.calls, plan.groups, costs_, known_);
     if (work >= work_) return false;
     best_ = std::move(plan), work_ = work;
     return true;
   }
 
+  // Tried as long as there is time for it; false afterwards.
   bool is_better_with(const std::vector<NodeId>& calls) {
+    if (tried_calls_ > max_tried_calls) return false;
+    tried_calls_ += best_.calls.order.size();
     std::set<NodeId> again = again_;
     again.insert(calls.begin(), calls.end());
     FusePlan plan{describe_calls(g_, costs_, again), {}};
     plan.groups = group_calls(g_, plan.calls, costs_, readers_);
-    split_groups(g_, plan.calls, costs_.choices.cut, plan.groups);
+    split_groups(g_, plan.calls, costs_.choices.cut, plan.groups, known_);
     if (!take_if_better(std::move(plan))) return false;
     again_ = std::move(again);
     return true;
@@ -67,8 +72,10 @@ class Planner {
   const Graph& g_;
   const FuseCosts& costs_;
   FusePlan best_;
+  FuseKnown known_;
   FuseReaders readers_ = FuseReaders::last;
   std::set<NodeId> again_;
+  size_t tried_calls_ = 0;
   int64_t work_ = -1;  // of the best, when it is known
 };
 

@@ -1,19 +1,17 @@
 #include "lower/fuse_split.h"
 
-#include <unordered_map>
 #include <utility>
 
-#include "lower/fuse_body.h"
 #include "schedule/group_check.h"
-#include "schedule/group_key.h"
 
 namespace cleave {
 namespace {
 
 class Splitter {
  public:
-  Splitter(const Graph& graph, const FuseCalls& calls, const FoldParts& cut, FuseGroups& groups)
-      : g_(graph), calls_(calls), cut_(cut), groups_(groups) {}
+  Splitter(const Graph& graph, const FuseCalls& calls, const FoldParts& cut, FuseGroups& groups,
+           FuseKnown& known)
+      : g_(graph), calls_(calls), cut_(cut), groups_(groups), known_(known) {}
 
   void split(int32_t group) {
     const std::vector<NodeId> nodes = std::exchange(groups_.all[group].nodes, {});
@@ -27,10 +25,9 @@ class Splitter {
   bool is_kernel(int32_t group) {
     const FuseBody body = body_of(g_, calls_, groups_, group);
     if (!is_worth_fusing(body)) return true;
-    const auto [at, is_new] =
-        checked_.try_emplace(calls_key(g_, body.nodes, body.operands, body.results));
-    if (is_new) at->second = check_group(g_, body.nodes, body.results, cut_).ok();
-    return at->second;
+    std::optional<bool>& known = known_.of(g_, body).is_kernel;
+    if (!known) known = check_group(g_, body.nodes, body.results, cut_).ok();
+    return *known;
   }
 
  private:
@@ -70,14 +67,14 @@ class Splitter {
   const FoldParts& cut_;
   FuseGroups& groups_;
   std::vector<int32_t> parts_;
-  std::unordered_map<std::string, bool> checked_;  // by calls_key: whether they can be one kernel
+  FuseKnown& known_;
 };
 
 }  // namespace
 
 void split_groups(const Graph& graph, const FuseCalls& calls, const FoldParts& cut,
-                  FuseGroups& groups) {
-  Splitter splitter(graph, calls, cut, groups);
+                  FuseGroups& groups, FuseKnown& known) {
+  Splitter splitter(graph, calls, cut, groups, known);
   const auto count = static_cast<int32_t>(groups.all.size());
   for (int32_t g = 0; g < count; ++g)
     if (groups.all[g].merged_into < 0 && groups.is_fusible(calls, g) && !splitter.is_kernel(g))

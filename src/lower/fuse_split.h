@@ -5,7 +5,7 @@
 // share %x and %w, but %y reads %m in another row than it was reduced in (schedule/group_check.h):
 // the group becomes {%m, %d} and {%y}.
 #pragma once
-#include "lower/fuse_groups.h"
+#include "lower/fuse_known.h"
 
 namespace cleave {
 
@@ -13,6 +13,6 @@ namespace cleave {
 // it can be a call. The parts run one after the other where the group would. After this each group
 // can be one kernel.
 void split_groups(const Graph& graph, const FuseCalls& calls, const FoldParts& cut,
-                  FuseGroups& groups);
+                  FuseGroups& groups, FuseKnown& known);
 
 }  // namespace cleave

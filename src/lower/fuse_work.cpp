@@ -4,7 +4,6 @@
 #include <functional>
 
 #include "loop/lower_rule.h"
-#include "lower/fuse_body.h"
 #include "schedule/read_recorder.h"
 
 namespace cleave {
@@ -108,7 +107,7 @@ int64_t most_elements(const FuseCalls& calls, const FuseGroups& groups, int32_t 
 }
 
 int64_t work_of(const Graph& g, const FuseCalls& calls, const FuseGroups& groups,
-                const FuseCosts& costs) {
+                const FuseCosts& costs, FuseKnown& known) {
   int64_t bytes = 0, flops = 0;
   for (size_t i = 0; i < groups.all.size(); ++i) {
     const auto group = static_cast<int32_t>(i);
@@ -118,7 +117,9 @@ int64_t work_of(const Graph& g, const FuseCalls& calls, const FuseGroups& groups
     for (const ValueId v : body.operands)
       bytes += std::min(bytes_of(g, v), most * size_of(g.type(v).dtype));
     for (const ValueId v : body.results) bytes += bytes_of(g, v);
-    flops += SharedFunctions(g, body.nodes).flops() + costs.launch_flops;
+    std::optional<int64_t>& own = known.of(g, body).flops;
+    if (!own) own = SharedFunctions(g, body.nodes).flops();
+    flops += *own + costs.launch_flops;
   }
   return flops + bytes * costs.flops_of_8_bytes / 8;
 }

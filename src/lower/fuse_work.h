@@ -3,7 +3,7 @@
 #include <unordered_set>
 
 #include "loop/index_math.h"
-#include "lower/fuse_groups.h"
+#include "lower/fuse_known.h"
 #include "schedule/index_key.h"
 
 namespace cleave {
@@ -39,6 +39,6 @@ int64_t most_elements(const FuseCalls& calls, const FuseGroups& groups, int32_t 
 // The time of all groups that become kernels, in flops: their arithmetic, what they read and write,
 // and their starts.
 int64_t work_of(const Graph& graph, const FuseCalls& calls, const FuseGroups& groups,
-                const FuseCosts& costs);
+                const FuseCosts& costs, FuseKnown& known);
 
 }  // namespace cleave

@@ -37,7 +37,8 @@ TEST(FuseWork, bytes_and_starts) {
   const FuseCosts costs = FuseCosts::of({});
   const FuseCalls calls = describe_calls(g, costs);
   // 5000 sines of 10 flops; as many elements read and written.
-  EXPECT_EQ(work_of(g, calls, group_calls(g, calls, costs), costs),
+  FuseKnown known;
+  EXPECT_EQ(work_of(g, calls, group_calls(g, calls, costs), costs, known),
             50'000 + costs.launch_flops + 40'000 * costs.flops_of_8_bytes / 8);
 }
 
