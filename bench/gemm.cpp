@@ -5,8 +5,8 @@
 //   bench_gemm list           what products there are: one JSON object a line
 //   bench_gemm INDEX [TYPE]   one of them: one_ms (processor time of one thread), two_ms, scratch
 //
-// TYPE is f32, bf16 or cast: bf16 as under autocast, weights in f32 that are rounded while they are
-// packed.
+// TYPE is f32, bf16, i8 (sums in i32, without a bias) or cast: bf16 as under autocast, weights in
+// f32 that are rounded while they are packed. --target TARGET: kernels of another one (target.h).
 //
 // Forms, as in a linear layer: forward X W^T + b, input dY W, weight dY^T X. The figure is the
 // minimum of many runs, so that other load on the machine matters little.
@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "base/target.h"
 #include "bench/timing.h"
 #include "runtime/arena.h"
 #include "runtime/gemm.h"
@@ -68,7 +69,7 @@ struct Case {
   GemmSpec spec;
 };
 
-enum class Numbers { f32, bf16, cast };
+enum class Numbers { f32, bf16, i8, cast };
 
 std::vector<Case> make_cases(Numbers numbers) {
   std::vector<Case> cases;
@@ -84,7 +85,13 @@ std::vector<Case> make_cases(Numbers numbers) {
     GemmSpec input{.m = l.rows, .n = l.in, .k = l.out, .a_row = l.out, .b_row = l.in};
     GemmSpec weight{.m = l.out, .n = l.in, .k = l.rows, .a_row = 1, .a_col = l.out, .b_row = l.in};
     for (GemmSpec* s : {&forward, &input, &weight})
-      if (numbers != Numbers::f32) s->dtype = DType::bf16;
+      if (numbers == Numbers::i8) {
+        s->dtype = DType::i32;
+        s->a_stored = s->b_stored = DType::i8;
+        s->has_c_in = false;
+      } else if (numbers != Numbers::f32) {
+        s->dtype = DType::bf16;
+      }
     if (numbers == Numbers::cast) forward.b_stored = input.b_stored = DType::f32;
     cases.push_back({&l, "forward", forward.m, forward.k, forward.n, forward});
     cases.push_back({&l, "input", input.m, input.k, input.n, input});
@@ -127,18 +134,20 @@ Arena make_numbers(int64_t count, DType dtype) {
   for (int64_t i = 0; i < count; ++i) {
     state = state * 1664525u + 1013904223u;
     const float x = static_cast<float>(state >> 8) * 0x1p-23f - 1;
-    if (dtype == DType::f32)
+    if (dtype == DType::f32 || dtype == DType::i32)
       reinterpret_cast<float*>(arena.data())[i] = x;
+    else if (dtype == DType::i8)
+      reinterpret_cast<int8_t*>(arena.data())[i] = static_cast<int8_t>(state >> 24);
     else
       reinterpret_cast<Bf16*>(arena.data())[i] = Bf16(x);
   }
   return arena;
 }
 
-Figures measure(const Case& c) {
-  const auto gemm = value_or_throw(Gemm::make(c.spec, Target::here()));
+Figures measure(const Case& c, const Target& target) {
+  const auto gemm = value_or_throw(Gemm::make(c.spec, target));
   const DType dtype = c.spec.dtype;
-  const Arena a = make_numbers(c.m * c.k, dtype),
+  const Arena a = make_numbers(c.m * c.k, c.spec.a_stored.value_or(dtype)),
               b = make_numbers(c.k * c.n, c.spec.b_stored.value_or(dtype)),
               out = make_numbers(c.m * c.n, dtype), bias = make_numbers(c.n, dtype),
               scratch = make_numbers(gemm->scratch_bytes() / 4, DType::f32);
@@ -163,6 +172,7 @@ void print_case(const Case& c) {
 
 int main(int argc, char** argv) {
   Numbers numbers = Numbers::f32;
+  Target target = Target::here();
   std::string word;
   for (int i = 1; i < argc; ++i) {
     const std::string given = argv[i];
@@ -170,6 +180,10 @@ int main(int argc, char** argv) {
       numbers = Numbers::bf16;
     else if (given == "cast")
       numbers = Numbers::cast;
+    else if (given == "i8")
+      numbers = Numbers::i8;
+    else if (given == "--target" && i + 1 < argc)
+      target = value_or_throw(parse_target(argv[++i]));
     else if (given != "f32")
       word = given;
   }
@@ -181,7 +195,7 @@ int main(int argc, char** argv) {
   if (!word.empty()) {
     const auto index = static_cast<size_t>(std::strtoul(word.c_str(), nullptr, 10));
     if (index >= cases.size()) return 1;
-    const Figures f = measure(cases[index]);
+    const Figures f = measure(cases[index], target);
     std::printf("{\"one_ms\": %.5f, \"two_ms\": %.5f, \"scratch_bytes\": %ld}\n", f.one_ms,
                 f.two_ms, f.scratch_bytes);
     return 0;
@@ -189,7 +203,7 @@ int main(int argc, char** argv) {
   std::printf("%-14s %-8s %6s %6s %6s %14s %14s %10s\n", "model", "form", "m", "k", "n",
               "one, GFLOP/s", "two, GFLOP/s", "scratch KB");
   for (const Case& c : cases) {
-    const Figures f = measure(c);
+    const Figures f = measure(c, target);
     const double work = 2e-6 * static_cast<double>(c.m) * static_cast<double>(c.k * c.n);
     std::printf("%-14s %-8s %6ld %6ld %6ld %14.1f %14.1f %10ld\n", c.layer->model, c.form, c.m, c.k,
                 c.n, work / f.one_ms, work / f.two_ms, f.scratch_bytes / 1024);

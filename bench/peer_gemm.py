@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Matrix products beside PyTorch's mm and addmm, in turns in one run: the products of bench/gemm.cpp.
 
-    python3 bench/peer_gemm.py [--rounds 3] [--model NAME] [--type bf16] [BENCH_GEMM]      (build/release/bin/bench_gemm)
+    python3 bench/peer_gemm.py [--rounds 3] [--model NAME] [--type bf16|i8] [BENCH_GEMM]      (build/release/bin/bench_gemm)
 
 GFLOP/s of both on one thread (processor time) and on two (wall time), PyTorch's time / ours; then for each
 model the milliseconds that all products of its step take. The least of all rounds. Needs PyTorch 2.13.
@@ -28,12 +28,14 @@ def min_ms(now, run):
 
 def torch_ms(case, type_name):
     import torch
-    torch.set_default_dtype({"f32": torch.float32, "bf16": torch.bfloat16}[type_name])
     m, k, n = case["m"], case["k"], case["n"]
-    a = torch.rand(k, m).t() if case["form"] == "weight" else torch.rand(m, k)
-    b = torch.rand(n, k).t() if case["form"] == "forward" else torch.rand(k, n)
-    c, bias = torch.empty(m, n), torch.rand(n)
-    run = (lambda: torch.addmm(bias, a, b, out=c)) if case["has_bias"] else (lambda: torch.mm(a, b, out=c))
+    is_i8 = type_name == "i8"
+    torch.set_default_dtype({"f32": torch.float32, "bf16": torch.bfloat16, "i8": torch.float32}[type_name])
+    rand = (lambda *shape: torch.randint(-128, 128, shape, dtype=torch.int8)) if is_i8 else torch.rand
+    a = rand(k, m).t() if case["form"] == "weight" else rand(m, k)
+    b = rand(n, k).t() if case["form"] == "forward" else rand(k, n)
+    c, bias = torch.empty(m, n, dtype=torch.int32 if is_i8 else None), rand(n)
+    run = (lambda: torch._int_mm(a, b, out=c)) if is_i8 else (lambda: torch.addmm(bias, a, b, out=c)) if case["has_bias"] else (lambda: torch.mm(a, b, out=c))
     figures = []
     for threads, now in ((1, time.thread_time), (2, time.perf_counter)):
         torch.set_num_threads(threads)
@@ -45,7 +47,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--model")
-    options.add_argument("--type", default="f32", choices=("f32", "bf16"))
+    options.add_argument("--type", default="f32", choices=("f32", "bf16", "i8"))
     options.add_argument("bench", nargs="?", default=os.path.join(root, "build/release/bin/bench_gemm"))
     o = options.parse_args()
     call = lambda *words: subprocess.run([o.bench, *words], stdout=subprocess.PIPE, check=True, text=True).stdout

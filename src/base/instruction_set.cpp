@@ -25,9 +25,9 @@ bool may_use_tiles() {
 bool has_amx() {
   static const bool answer = [] {
     unsigned a = 0, b = 0, c = 0, d = 0;
-    constexpr unsigned bf16 = 1u << 22, tile = 1u << 24;
-    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & bf16) == 0 || (d & tile) == 0)
-      return false;
+    constexpr unsigned bf16 = 1u << 22, tile = 1u << 24, int8 = 1u << 25;
+    constexpr unsigned all = bf16 | tile | int8;
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & all) != all) return false;
     return may_use_tiles();
   }();
   return answer;
@@ -42,9 +42,10 @@ InstructionSet detect_instruction_set() {
 #elif defined(__x86_64__)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("x86-64-v4"))
-    return !__builtin_cpu_supports("avx512bf16") ? InstructionSet::avx512
-           : has_amx()                           ? InstructionSet::amx
-                                                 : InstructionSet::avx512bf16;
+    return !__builtin_cpu_supports("avx512bf16") || !__builtin_cpu_supports("avx512vnni")
+               ? InstructionSet::avx512
+           : has_amx() ? InstructionSet::amx
+                       : InstructionSet::avx512bf16;
   if (__builtin_cpu_supports("x86-64-v3")) return InstructionSet::avx2;
 #endif
   return InstructionSet::plain;

@@ -140,11 +140,20 @@ class CutGemm final : public Gemm {
   const GemmBlockKernel kernel_;
 };
 
+GemmBlockKernel kernel_for(const GemmSpec& spec, InstructionSet set) {
+  const auto is_byte = [](const std::optional<DType>& t) {
+    return t == DType::i8 || t == DType::u8;
+  };
+  if (spec.scales_sums) return gemm_scaled_kernel(set);
+  if (spec.dtype == DType::i32 && is_byte(spec.a_stored) && is_byte(spec.b_stored))
+    return gemm_bytes_kernel(*spec.a_stored, *spec.b_stored, set);
+  return gemm_block_kernel(spec.dtype, set);
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Gemm>> Gemm::make(const GemmSpec& spec, const Target& target) {
-  const GemmBlockKernel kernel =
-      spec.scales_sums ? gemm_scaled_kernel(target.set) : gemm_block_kernel(spec.dtype, target.set);
+  const GemmBlockKernel kernel = kernel_for(spec, target.set);
   if (kernel.run == nullptr)
     return unsupported("gemm: products of {} are not covered (src/runtime/gemm_block.h)",
                        name_of(spec.dtype));

@@ -1,4 +1,4 @@
-// Packing and tiles for AMX_BF16; included after gemm_pair_panels_code.h by gemm_block_amx.cpp.
+// Packing and tiles for AMX; included after gemm_pair_panels_code.h by gemm_block_amx.cpp.
 //
 // The processor has eight tile registers of 16 rows x 64 bytes; TDPBF16PS adds to one, 16 x 16 f32,
 // the product of 16 rows of A, each 32 values of k, and 16 pairs of k of B, each 16 columns:
@@ -7,6 +7,8 @@
 //   4, 5:    0, 1                                            4 KB read, 32 K multiply-adds in 64
 //   A, 32    2, 3                                            cycles
 //   rows     sums
+//
+// With TDPBSSD it is 64 values of k of i8, quads of B, and sums in i32.
 //
 // So the rows of A are packed as lines in every layout, and k is padded with zeros to whole steps.
 // Rows behind the last of A are summed too and not written; what is packed there doesn't matter.
@@ -109,13 +111,28 @@ struct Packing<Bf16> {
   }
 };
 
+// Adds the products of registers 4 and 5 with 6 and 7 to the sums of the rows of 4, or of 5.
+template <class U>
+struct TileProducts;
+template <>
+struct TileProducts<Bf16Pair> {
+  static void add_upper() {
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+  }
+  static void add_lower() {
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+  }
+};
+
 // The sums of a tile of 16 or 32 rows, in `sums`, rows of 32.
-template <bool is_whole>
-__attribute__((noinline)) void multiply(int64_t steps, const Bf16Pair* a, int64_t a_line,
-                                        const Bf16Pair* b, int64_t b_row, float* sums,
+template <class U, bool is_whole>
+__attribute__((noinline)) void multiply(int64_t steps, const U* a, int64_t a_line, const U* b,
+                                        int64_t b_row, typename SumsOf<U>::type* sums,
                                         Prefetch prefetch) {
   constexpr int64_t lines = 16, line_bytes = 64;
-  const int64_t row_bytes = b_row * static_cast<int64_t>(sizeof(Bf16Pair));
+  const int64_t row_bytes = b_row * static_cast<int64_t>(sizeof(U));
   memory_is_read();
   _tile_zero(0);
   _tile_zero(1);
@@ -128,15 +145,13 @@ __attribute__((noinline)) void multiply(int64_t steps, const Bf16Pair* a, int64_
     _tile_loadd(6, b, row_bytes);
     _tile_loadd(4, a, line_bytes);
     _tile_loadd(7, b + lines, row_bytes);
-    _tile_dpbf16ps(0, 4, 6);
-    _tile_dpbf16ps(1, 4, 7);
+    TileProducts<U>::add_upper();
     if constexpr (is_whole) {
       _tile_loadd(5, a + lines * lines, line_bytes);
-      _tile_dpbf16ps(2, 5, 6);
-      _tile_dpbf16ps(3, 5, 7);
+      TileProducts<U>::add_lower();
     }
   }
-  constexpr int64_t apart = 32 * sizeof(float);
+  constexpr int64_t apart = 32 * sizeof(sums[0]);
   _tile_stored(0, sums, apart);
   _tile_stored(1, sums + 16, apart);
   if constexpr (is_whole) {
@@ -146,27 +161,28 @@ __attribute__((noinline)) void multiply(int64_t steps, const Bf16Pair* a, int64_
 }
 
 // One function for all numbers of rows: it is a small part of a tile's time.
-__attribute__((noinline)) void end_tile(const float* sums, int rows,
-                                        const TileEndOf<Bf16Pair>& end) {
-  using V = Vec<Bf16Pair>;
+template <class U>
+__attribute__((noinline)) void end_tile(const typename SumsOf<U>::type* sums, int rows,
+                                        const TileEndOf<U>& end) {
+  using V = Vec<U>;
   for (int i = 0; i < rows; ++i) {
-    V::type row[2] = {V::load(sums + i * 32), V::load(sums + i * 32 + V::lanes)};
-    end_tile_row<Bf16Pair>(row, i, end);
+    typename V::type row[2] = {V::load(sums + i * 32), V::load(sums + i * 32 + V::lanes)};
+    end_tile_row<U>(row, i, end);
   }
 }
 
-template <int rows>
-void amx_tile(int64_t steps, const Bf16Pair* a, int64_t a_line, const Bf16Pair* b, int64_t b_row,
-              const TileEndOf<Bf16Pair>& end, Prefetch prefetch) {
-  alignas(64) float sums[32 * 32];
-  multiply<(rows > 16)>(steps, a, a_line, b, b_row, sums, prefetch);
-  end_tile(sums, rows, end);
+template <class U, int rows>
+void amx_tile(int64_t steps, const U* a, int64_t a_line, const U* b, int64_t b_row,
+              const TileEndOf<U>& end, Prefetch prefetch) {
+  alignas(64) typename SumsOf<U>::type sums[32 * 32];
+  multiply<U, (rows > 16)>(steps, a, a_line, b, b_row, sums, prefetch);
+  end_tile<U>(sums, rows, end);
 }
 
-template <int... i>
-constexpr std::array<Tile<Bf16Pair>, sizeof...(i)> amx_tiles(std::integer_sequence<int, i...>) {
-  return {amx_tile<i + 1>...};
+template <class U, int... i>
+constexpr std::array<Tile<U>, sizeof...(i)> amx_tiles(std::integer_sequence<int, i...>) {
+  return {amx_tile<U, i + 1>...};
 }
 template <bool transposed>
 inline constexpr auto tiles<Bf16Pair, transposed> =
-    amx_tiles(std::make_integer_sequence<int, mr_of<Bf16Pair>>());
+    amx_tiles<Bf16Pair>(std::make_integer_sequence<int, mr_of<Bf16Pair>>());

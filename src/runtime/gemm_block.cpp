@@ -37,6 +37,15 @@ GemmBlockKernel gemm_block_kernel(DType dtype, InstructionSet set) {
   return kernels_of(set).of(dtype);
 }
 
-GemmBlockKernel gemm_scaled_kernel(InstructionSet set) { return kernels_of(set).scaled; }
+GemmBlockKernel gemm_bytes_kernel(DType a, DType b, InstructionSet set) {
+  if (set >= InstructionSet::amx && a == DType::i8 && b == DType::i8) return gemm_kernels_amx.bytes;
+  return set >= InstructionSet::avx512bf16 ? gemm_kernels_avx512bf16.bytes : kernels_of(set).bytes;
+}
+
+GemmBlockKernel gemm_scaled_kernel(InstructionSet set) {
+  if (set >= InstructionSet::amx) return gemm_kernels_amx.scaled;
+  return set >= InstructionSet::avx512bf16 ? gemm_kernels_avx512bf16.scaled
+                                           : kernels_of(set).scaled;
+}
 
 }  // namespace cleave::runtime

@@ -82,6 +82,10 @@ struct GemmBlockKernel : GemmSizes {
 // The fastest kernel for processors with this set; run is null for bool and c64.
 GemmBlockKernel gemm_block_kernel(DType dtype, InstructionSet set);
 
+// For C in i32 with operands in i8 or u8 (a_stored, b_stored), each of its own: the same numbers as
+// gemm_block_kernel's.
+GemmBlockKernel gemm_bytes_kernel(DType a, DType b, InstructionSet set);
+
 // For C in f32 with operands in i8 (a_stored, b_stored): the sums, in i32, are converted to f32,
 // then multiplied by alpha and by each of the scales, and C_in is added, with a rounding after
 // each.
@@ -91,11 +95,12 @@ GemmBlockKernel gemm_scaled_kernel(InstructionSet set);
 // tables of data and not functions: code compiled for the set couldn't run on a processor without
 // it, on which a program for that set may still be planned.
 struct GemmBlockKernels {
-  GemmBlockKernel f64, f32, bf16, f16, i64, i32, i16, i8, u8, scaled;
+  GemmBlockKernel f64, f32, bf16, f16, i64, i32, i16, i8, u8;
+  GemmBlockKernel bytes, scaled;
   GemmBlockKernel of(DType dtype) const;
 };
-extern const GemmBlockKernels gemm_kernels_amx;         // bf16 alone
-extern const GemmBlockKernels gemm_kernels_avx512bf16;  // bf16 alone
+extern const GemmBlockKernels gemm_kernels_amx;         // bf16, and i8 as bytes and scaled
+extern const GemmBlockKernels gemm_kernels_avx512bf16;  // bf16, bytes and scaled
 extern const GemmBlockKernels gemm_kernels_avx512;
 extern const GemmBlockKernels gemm_kernels_avx2;
 extern const GemmBlockKernels gemm_kernels_neon;

@@ -1,5 +1,5 @@
-// gemm_block.h for processors with AMX_BF16, for bf16 alone: tiles of 32 x 32 f32 in four tile
-// registers; an instruction sums 32 values of k.
+// gemm_block.h for processors with AMX_BF16 and AMX_INT8, for bf16 and i8: tiles of 32 x 32 sums in
+// four tile registers; an instruction sums 32 values of k in bf16, 64 in i8.
 #include <array>
 #include <bit>
 #include <cstdlib>
@@ -24,6 +24,16 @@ constexpr GemmSizes amx_sizes = {.mr = 32,
                                  .sums_in_c = false,
                                  .sums_are_floats = true};
 
+constexpr GemmSizes amx_bytes_sizes = {.mr = 32,
+                                       .nr = 32,
+                                       .max_kc = 1024,
+                                       .span = 64 * 1024,
+                                       .depth = 64,
+                                       .packed_size = 1,
+                                       .sum_size = 4,
+                                       .sums_in_c = false,
+                                       .sums_are_floats = false};
+
 }  // namespace
 }  // namespace cleave::runtime
 
@@ -47,16 +57,24 @@ inline constexpr int64_t kc_bytes = 1024;
 
 #include "runtime/gemm_amx_code.h"
 
-static_assert(Block<Bf16, Bf16>::sizes == amx_sizes);
+#include "runtime/gemm_amx_bytes_code.h"
 
+static_assert(Block<Bf16, Bf16>::sizes == amx_sizes);
+static_assert(Block<int32_t, int8_t>::sizes == amx_bytes_sizes);
+static_assert(Block<float, int8_t>::sizes == amx_bytes_sizes);
+
+template <class S, class P>
 void run_block(const GemmBlock& block) {
   const TileRegisters registers;
-  Block<Bf16, Bf16>(block).run();
+  Block<S, P>(block).run();
 }
 
 }  // namespace
 
-constinit const GemmBlockKernels gemm_kernels_amx = {.bf16 = {amx_sizes, run_block}};
+constinit const GemmBlockKernels gemm_kernels_amx = {
+    .bf16 = {amx_sizes, run_block<Bf16, Bf16>},
+    .bytes = {amx_bytes_sizes, run_block<int32_t, int8_t>},
+    .scaled = {amx_bytes_sizes, run_block<float, int8_t>}};
 
 }  // namespace cleave::runtime
 
@@ -64,6 +82,8 @@ constinit const GemmBlockKernels gemm_kernels_amx = {.bf16 = {amx_sizes, run_blo
 #else
 namespace cleave::runtime {
 constinit const GemmBlockKernels gemm_kernels_amx = {
-    .bf16 = {amx_sizes, [](const GemmBlock&) { std::abort(); }}};
+    .bf16 = {amx_sizes, [](const GemmBlock&) { std::abort(); }},
+    .bytes = {amx_bytes_sizes, [](const GemmBlock&) { std::abort(); }},
+    .scaled = {amx_bytes_sizes, [](const GemmBlock&) { std::abort(); }}};
 }  // namespace cleave::runtime
 #endif

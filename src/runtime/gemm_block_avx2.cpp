@@ -1,5 +1,6 @@
 // gemm_block.h for processors with AVX2, FMA and F16C: tiles of 6 x 16 f32 in 12 registers.
 #include <array>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <type_traits>
@@ -14,10 +15,15 @@ namespace cleave::runtime {
 namespace {
 
 #include "runtime/vec_avx2.h"
+#include "runtime/vec_int16_avx2.h"
 
 inline constexpr int64_t kc_bytes = 1024;
 
 #include "runtime/gemm_block_code.h"
+
+#include "runtime/gemm_bytes_code.h"
+
+using PackedByte = int16_t;
 #include "runtime/gemm_kernels_code.h"
 
 }  // namespace

@@ -18,6 +18,8 @@ namespace {
 inline constexpr int64_t kc_bytes = 1024;
 
 #include "runtime/gemm_block_code.h"
+
+using PackedByte = uint32_t;
 #include "runtime/gemm_kernels_code.h"
 
 }  // namespace

@@ -1,4 +1,5 @@
 // The kernels of gemm_block.h for all types, from gemm_block_code.h, which is included before this.
+// PackedByte is what 8-bit integers are packed as for sums in 32 bits.
 
 consteval GemmBlockKernels all_kernels() {
   return {.f64 = kernel_of<double>(),
@@ -10,5 +11,6 @@ consteval GemmBlockKernels all_kernels() {
           .i16 = kernel_of<int16_t>(),
           .i8 = kernel_of<int8_t>(),
           .u8 = kernel_of<uint8_t>(),
-          .scaled = kernel_of<float, uint32_t>()};
+          .bytes = kernel_of<int32_t, PackedByte>(),
+          .scaled = kernel_of<float, PackedByte>()};
 }

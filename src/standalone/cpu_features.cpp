@@ -76,7 +76,7 @@ std::vector<std::string> features_of(const Target& target) {
   std::vector<std::string> out(level_2.begin(), level_2.end());
   if (target.set >= InstructionSet::avx2) out.insert(out.end(), level_3.begin(), level_3.end());
   if (target.set >= InstructionSet::avx512) out.insert(out.end(), level_4.begin(), level_4.end());
-  if (target.set >= InstructionSet::avx512bf16) out.emplace_back("avx512bf16");
+  if (target.set >= InstructionSet::avx512bf16) out.insert(out.end(), {"avx512bf16", "avx512vnni"});
   if (target.set >= InstructionSet::amx) out.emplace_back("amx-bf16");
   return out;
 }

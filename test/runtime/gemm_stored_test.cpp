@@ -1,5 +1,5 @@
 // Operands with another type in memory: the same bits as a product of converted operands, in every
-// kernel that this processor can run.
+// kernel that this processor can run; and exact sums of 8-bit integers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -97,6 +97,98 @@ void expect_all(const Case& c) {
 }
 
 TEST(GemmStored, EveryLayout) { test::for_each_layout<Case>(expect_all); }
+
+// C = A B + C_in in i32 by every kernel for such operands, beside sums one by one.
+template <class A, class B>
+void expect_exact_sums(DType a_stored, DType b_stored, const Case& c, bool has_c_in) {
+  SCOPED_TRACE(testing::Message() << name_of(a_stored) << " " << name_of(b_stored) << ": " << c.m
+                                  << " x " << c.k << " x " << c.n << " layouts "
+                                  << static_cast<int>(c.a) << " " << static_cast<int>(c.b));
+  const Matrix<A, int32_t> a(c.m, c.k, c.a, 3);
+  const Matrix<B, int32_t> b(c.k, c.n, c.b, 4);
+  std::vector<int32_t> want;
+  for (int64_t i = 0; i < c.m; ++i)
+    for (int64_t j = 0; j < c.n; ++j) {
+      int32_t sum = has_c_in ? static_cast<int32_t>(7 * j - 100) : 0;
+      for (int64_t p = 0; p < c.k; ++p)
+        sum += a.converted[static_cast<size_t>(i * a.row + p * a.column)] *
+               b.converted[static_cast<size_t>(p * b.row + j * b.column)];
+      want.push_back(sum);
+    }
+  std::vector<int32_t> c_in;
+  for (int64_t j = 0; j < c.n; ++j) c_in.push_back(static_cast<int32_t>(7 * j - 100));
+  for (const Target& target : cleave::test::targets_here()) {
+    const GemmBlockKernel kernel = gemm_bytes_kernel(a_stored, b_stored, target.set);
+    const Scratch scratch = make_scratch(kernel.scratch_bytes(c.m, c.n, c.k));
+    std::vector<int32_t> out(want.size());
+    kernel.run({.a = a.stored.data(),
+                .b = b.stored.data(),
+                .c_in = has_c_in ? c_in.data() : nullptr,
+                .c = out.data(),
+                .scratch = scratch.get(),
+                .m = c.m,
+                .n = c.n,
+                .k = c.k,
+                .a_row = a.row,
+                .a_col = a.column,
+                .b_row = b.row,
+                .b_col = b.column,
+                .c_in_row = 0,
+                .c_in_col = 1,
+                .c_row = c.n,
+                .a_stored = a_stored,
+                .b_stored = b_stored});
+    EXPECT_EQ(out, want) << target.text();
+  }
+}
+
+void expect_exact_sums_of_all(const Case& c) {
+  for (const bool has_c_in : {false, true}) {
+    expect_exact_sums<int8_t, int8_t>(DType::i8, DType::i8, c, has_c_in);
+    expect_exact_sums<uint8_t, int8_t>(DType::u8, DType::i8, c, has_c_in);
+    expect_exact_sums<int8_t, uint8_t>(DType::i8, DType::u8, c, has_c_in);
+    expect_exact_sums<uint8_t, uint8_t>(DType::u8, DType::u8, c, has_c_in);
+  }
+}
+
+TEST(GemmStored, SumsOfBytesAreExact) {
+  test::for_each_layout<Case>(expect_exact_sums_of_all);
+  for (const int64_t m : {1, 13, 64})
+    for (const int64_t n : {1, 17, 32, 64})
+      for (const int64_t k : {3, 256, 1030, 2300})
+        for (const Layout layout : layouts) expect_exact_sums_of_all({m, n, k, layout, layout});
+}
+
+// -128 * -128 and 255 * 255 in every place: no partial sum may saturate.
+TEST(GemmStored, LargestBytesDontSaturate) {
+  constexpr int64_t m = 33, n = 33, k = 200;
+  const std::vector<int8_t> least(m * k, -128);
+  const std::vector<uint8_t> most(m * k, 255);
+  for (const Target& target : cleave::test::targets_here())
+    for (const bool is_signed : {true, false}) {
+      const DType stored = is_signed ? DType::i8 : DType::u8;
+      const GemmBlockKernel kernel = gemm_bytes_kernel(stored, stored, target.set);
+      const Scratch scratch = make_scratch(kernel.scratch_bytes(m, n, k));
+      std::vector<int32_t> out(m * n);
+      const void* const at = is_signed ? static_cast<const void*>(least.data()) : most.data();
+      kernel.run({.a = at,
+                  .b = at,
+                  .c = out.data(),
+                  .scratch = scratch.get(),
+                  .m = m,
+                  .n = n,
+                  .k = k,
+                  .a_row = k,
+                  .a_col = 1,
+                  .b_row = n,
+                  .b_col = 1,
+                  .c_row = n,
+                  .a_stored = stored,
+                  .b_stored = stored});
+      const int32_t want = k * (is_signed ? 128 * 128 : 255 * 255);
+      EXPECT_EQ(out, std::vector<int32_t>(m * n, want)) << target.text();
+    }
+}
 
 TEST(GemmStored, FewRowsAndLongSums) {
   for (const int64_t m : {1, 13})
