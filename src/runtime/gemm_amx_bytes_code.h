@@ -94,12 +94,14 @@ struct Packing<int8_t> {
   // The quads of up to sixteen numbers of each of four rows, `apart` elements apart, of which those
   // from `count` on are zeros.
   static __m512i quads(const int8_t* from, int64_t apart, int64_t count, __mmask16 which) {
-    __m512i all = _mm512_setzero_si512();
-    for (int64_t q = 0; q < (count < 4 ? count : 4); ++q) {
-      const __m512i row = _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(which, from + q * apart));
-      all = _mm512_or_si512(all, _mm512_sll_epi32(row, _mm_cvtsi32_si128(static_cast<int>(8 * q))));
-    }
-    return all;
+    const auto row = [&](int64_t q) {
+      return q < count ? _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(which, from + q * apart))
+                       : _mm512_setzero_si512();
+    };
+    const __m512i low = _mm512_or_si512(row(0), _mm512_slli_epi32(row(1), 8));
+    const __m512i high =
+        _mm512_or_si512(_mm512_slli_epi32(row(2), 16), _mm512_slli_epi32(row(3), 24));
+    return _mm512_or_si512(low, high);
   }
 
   static int64_t weave_rows(const int8_t* b, int64_t b_row, int64_t columns, int64_t k,
