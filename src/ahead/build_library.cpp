@@ -4,6 +4,7 @@
 #include "ahead/c_text.h"
 #include "ahead/compile_units.h"
 #include "ahead/describe.h"
+#include "ahead/kernel_tables.h"
 #include "ahead/link_library.h"
 #include "ahead/weights.h"
 #include "base/write_file.h"
@@ -93,7 +94,8 @@ Result<BuiltLibrary> build_library(const Source& source, const std::string& path
       describe(file, source, packed.callbacks(), out.key, out.code_bytes, stages.target).text();
   LibraryParts parts{.objects = std::move(objects)};
   for (const SourceUnit& unit : packed.units()) parts.own_symbols.push_back(unit.host_symbol);
-  parts.c_text = unit_text(file.name, packed.phases(), packed.operators(), description);
+  parts.c_text = unit_text(file.name, packed.phases(), packed.operators(), description) +
+                 absent_tables_text(stages.target.set);
   ArchiveWriter archive;
   archive(file);
   parts.program = archive.bytes();

@@ -73,14 +73,15 @@ struct Built {
 };
 
 // Runs a library and an instance twice, and compares what they return and leave.
-void compare(const std::string& text, WeightPlace weights = WeightPlace::inside) {
-  Built b(text);
+void compare(const std::string& text, WeightPlace weights = WeightPlace::inside,
+             const Target& target = Target::here()) {
+  Built b(text, target);
   const Folder folder;
   const BuiltLibrary built =
       value_or_throw(ahead::build_library(b.source, folder / "g.so", {.weights = weights}));
   Library library(built.path, "g");
   Opened run(library);
-  auto program = value_or_throw(CompiledProgram::compile(b.graph(), registry(), {}));
+  auto program = value_or_throw(CompiledProgram::compile(b.graph(), registry(), b.source.options));
   auto instance = value_or_throw(Instance::make(program, nullptr));
   HostTensors mine = b.values;
   for (size_t k = 0; k < mine.size(); ++k)
@@ -173,6 +174,41 @@ graph @main(%x: input f32[4,6], %c: const f32[6,8], %d: const f32[8,5]) {
             sum += value(b.inputs[0], i, k) * value(c, k, l) * value(b.values[2], l, j);
         EXPECT_EQ(value(out[0], i, j), sum);
       }
+  }
+}
+
+// A program has the kernels of its own level alone (ahead/kernel_tables.h).
+TEST(GraphLibrary, calls_of_the_library_on_each_level) {
+  for (const Target& target : test::targets_here()) {
+    SCOPED_TRACE(target.text());
+    compare(R"(
+graph @main(%a: input f32[37,70], %b: input f32[70,40], %i: input i8[37,70], %j: input i8[70,40],
+            %x: input f32[2,16,9,9], %w: input f32[32,16,3,3], %d: input f32[16,1,3,3],
+            %q: input f32[1,2,40,32], %s: input f32[5,300]) {
+  %p = mm(%a, %b) : f32[37,40]
+  %a1 = _to_copy(%a; dtype=bf16) : bf16[37,70]
+  %b1 = _to_copy(%b; dtype=bf16) : bf16[70,40]
+  %p1 = mm(%a1, %b1) : bf16[37,40]
+  %a2 = _to_copy(%a; dtype=f64) : f64[37,70]
+  %b2 = _to_copy(%b; dtype=f64) : f64[70,40]
+  %p2 = mm(%a2, %b2) : f64[37,40]
+  %p3 = _int_mm(%i, %j) : i32[37,40]
+  %c = convolution(%x, %w, none; stride=[1,1], padding=[1,1], dilation=[1,1],
+      transposed=false, output_padding=[0,0], groups=1) : f32[2,32,9,9]
+  %e = convolution(%x, %d, none; stride=[1,1], padding=[1,1], dilation=[1,1],
+      transposed=false, output_padding=[0,0], groups=16) : f32[2,16,9,9]
+  %x1 = _to_copy(%x; dtype=bf16) : bf16[2,16,9,9]
+  %w1 = _to_copy(%w; dtype=bf16) : bf16[32,16,3,3]
+  %c1 = convolution(%x1, %w1, none; stride=[2,2], padding=[1,1], dilation=[1,1],
+      transposed=false, output_padding=[0,0], groups=1) : bf16[2,32,5,5]
+  %o, %sums = _scaled_dot_product_flash_attention_for_cpu(%q, %q, %q) : f32[1,2,40,32], f32[1,2,40]
+  %q1 = _to_copy(%q; dtype=bf16) : bf16[1,2,40,32]
+  %o1, %sums1 = _scaled_dot_product_flash_attention_for_cpu(%q1, %q1, %q1)
+      : bf16[1,2,40,32], f32[1,2,40]
+  %v, %k = sort(%s; dim=1) : f32[5,300], i64[5,300]
+  return %p, %p1, %p2, %p3, %c, %e, %c1, %o, %o1, %v, %k
+})",
+            WeightPlace::inside, target);
   }
 }
 
