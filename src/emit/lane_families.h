@@ -44,9 +44,10 @@
   INLINE S##x16 gather_##S##x16_first(const T *p, const i64x16 i, int64_t left) {                \
     return gather_##S##x16(p, select_i64x16(first_i32x16(left), i, all_i64x16(i[0]))); }         \
   INLINE S##x16 gather_##S##x16_where(const T *p, const i64x16 i, const i32x16 on) {             \
-    S##x16 v = {};                                                                               \
-    for (int l = 0; l < 16; ++l) if (on[l]) v[l] = p[i[l]];                                      \
-    return v; }                                                                                  \
+    typedef __typeof__(get_first_##B(p, 0)) bits;                                                \
+    if (!any_i32x16(on)) return (S##x16){};                                                      \
+    const i64x16 at = select_i64x16(on, i, all_i64x16(i[first_on_i32x16(on)]));                  \
+    return (S##x16)((bits)gather_##S##x16(p, at) & __builtin_convertvector(on, bits)); }         \
   INLINE void scatter_##S##x16(T *p, const i64x16 i, const S##x16 v) {                           \
     p[i[0]] = v[0], p[i[1]] = v[1], p[i[2]] = v[2], p[i[3]] = v[3], p[i[4]] = v[4],              \
     p[i[5]] = v[5], p[i[6]] = v[6], p[i[7]] = v[7], p[i[8]] = v[8], p[i[9]] = v[9],              \

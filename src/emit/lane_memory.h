@@ -2,7 +2,7 @@
 //
 //   get_, put_           consecutive elements; _first: the first `left` ones, the other lanes are 0
 //   strided_, gather_    elements `step` apart, elements at a vector of indices
-//   _where               only the active lanes; the others are 0 and access no memory
+//   _where               only the active lanes; the others are 0 and access no other memory
 //
 // With AVX-512, partial vectors are masked loads and stores; else the tail of a loop goes through
 // memcpy: it is one iteration of many. AVX2 has masked loads of 4 and 8 bytes for lanes that a
