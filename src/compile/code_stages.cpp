@@ -3,9 +3,9 @@
 #include "lower/add_workspace.h"
 #include "lower/align_storages.h"
 #include "lower/drop_redundant_checks.h"
+#include "lower/join_products.h"
 #include "lower/lower_graph.h"
 #include "lower/offload.h"
-#include "lower/plan_memory.h"
 #include "lower/save_memory.h"
 #include "lower/update_in_place.h"
 
@@ -76,7 +76,7 @@ Result<EmittedProgram> emit_kernels(ScheduledProgram program, const Backend& bac
 }
 
 Result<PlacedProgram> place_storages(EmittedProgram program) {
-  CLEAVE_TRY(PlannedProgram planned, plan_memory(std::move(program.lowered)));
+  CLEAVE_TRY(PlannedProgram planned, plan_joined(std::move(program.lowered)));
   return PlacedProgram{std::move(planned), std::move(program.code)};
 }
 

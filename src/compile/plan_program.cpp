@@ -1,5 +1,6 @@
 #include "compile/plan_program.h"
 
+#include "lower/join_products.h"
 #include "lower/lower_graph.h"
 #include "lower/plan_memory.h"
 
@@ -15,7 +16,7 @@ Result<MeasuredProgram> measure_program(const Graph& graph, Backend& backend, Sa
 
 Result<PlannedProgram> plan_program(const Graph& graph, Backend& backend) {
   CLEAVE_TRY(MeasuredProgram measured, measure_program(graph, backend));
-  return plan_memory(std::move(measured.lowered));
+  return plan_joined(std::move(measured.lowered));
 }
 
 }  // namespace cleave

@@ -8,8 +8,7 @@ namespace cleave {
 template <class A>
 void archive(A& a, Is<PlannedProgram> auto& p) {
   auto& [lowered, offsets, arena_bytes, bound] = p;
-  auto& [storages, thunks, returns] = lowered.thunk_program();
-  a(storages, thunks, returns, offsets, arena_bytes, bound);
+  a(lowered.thunk_program(), offsets, arena_bytes, bound);
 }
 
 template <class A>

@@ -17,6 +17,13 @@ void find_lifetimes(LoweredProgram& p) {
       if (storage.first < 0) storage.first = static_cast<int64_t>(i);
       storage.last = static_cast<int64_t>(i);
     });
+  for (const JoinedCalls& job : p.joined)
+    for (size_t i = job.begin; i < job.end; ++i)
+      each_touched(p.thunks[i], [&](size_t s) {
+        Storage& storage = p.storages[s];
+        storage.first = std::min(storage.first, static_cast<int64_t>(job.begin));
+        storage.last = std::max(storage.last, static_cast<int64_t>(job.end) - 1);
+      });
   // Inner loops end before the loops around them.
   for (const ThunkLoop& loop : loops_of(p))
     for (Storage& s : p.storages) {

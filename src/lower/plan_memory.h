@@ -1,5 +1,5 @@
 // Finds lifetimes of storages, and offsets in the arena. A storage that is made before a loop and
-// touched in it lives to the loop's end.
+// touched in it lives to the loop's end; what a call of a job touches, as long as the job.
 #pragma once
 #include "lower/program.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lower/join_products.h"
 #include "lower/plan_memory.h"
 #include "lower/thunk_uses.h"
 
@@ -28,8 +29,11 @@ class Mover {
     for (const size_t s : p.returns) uses_[s].last = static_cast<int64_t>(p.thunks.size());
   }
 
-  // For each thunk the one after which it goes; its own number if it stays.
-  std::vector<int64_t> slots() {
+  // For each thunk the one after which it goes; its own number if it stays. None goes between the
+  // calls of `jobs`.
+  std::vector<int64_t> slots(const std::vector<JoinedCalls>& jobs) {
+    for (Uses& u : uses_) u.last_write = u.latest_access = -1;
+    const std::vector<int64_t> last_call = last_calls(jobs);
     const auto n = static_cast<int64_t>(p_.thunks.size());
     std::vector<int64_t> out(p_.thunks.size());
     int64_t last_failure = -1;
@@ -51,6 +55,7 @@ class Mover {
           if (written[k] && p_.storages[touched[k]].placeholder >= 0)
             slot = std::max(slot, last_failure);
         }
+        if (const int64_t last = last_call[static_cast<size_t>(slot)]; last < i) slot = last;
       }
       out[static_cast<size_t>(i)] = slot;
       if (thunk.may_fail) last_failure = i;
@@ -64,6 +69,15 @@ class Mover {
   }
 
  private:
+  // By thunk: the last of its job; itself, if it is in none.
+  std::vector<int64_t> last_calls(const std::vector<JoinedCalls>& jobs) const {
+    std::vector<int64_t> out;
+    for (size_t i = 0; i < p_.thunks.size(); ++i) out.push_back(static_cast<int64_t>(i));
+    for (const JoinedCalls& job : jobs)
+      for (size_t i = job.begin; i < job.end; ++i) out[i] = static_cast<int64_t>(job.end) - 1;
+    return out;
+  }
+
   // The only thunk of its node: the thunks of a node stay together.
   bool is_alone(int64_t i) const {
     const NodeId node = p_.thunks[static_cast<size_t>(i)].node;
@@ -93,29 +107,46 @@ class Mover {
   std::vector<Uses> uses_;
 };
 
+std::vector<size_t> order_of(const std::vector<int64_t>& slots) {
+  std::vector<size_t> order(slots.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, {}, [&](size_t i) {
+    return std::pair(slots[i], slots[i] != static_cast<int64_t>(i));
+  });
+  return order;
+}
+
+void put_in_order(LoweredProgram& p, const std::vector<size_t>& order) {
+  std::vector<Thunk> out;
+  for (const size_t i : order) out.push_back(std::move(p.thunks[i]));
+  p.thunks = std::move(out);
+}
+
+int64_t bytes_in(LoweredProgram& p, const std::vector<size_t>& order) {
+  put_in_order(p, order);
+  const int64_t out = measure_memory(p).arena;
+  std::vector<size_t> back(order.size());
+  for (size_t i = 0; i < order.size(); ++i) back[order[i]] = i;
+  put_in_order(p, back);
+  return out;
+}
+
 }  // namespace
 
 void run_early(LoweredProgram& p) {
   if (has_jumps(p)) return;
-  const std::vector<int64_t> slots = Mover(p).slots();
-  std::vector<size_t> order(p.thunks.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  const auto key = [&](size_t i) {
-    return std::pair(slots[i], slots[i] != static_cast<int64_t>(i));
-  };
-  std::ranges::stable_sort(order, {}, key);
-  if (std::ranges::is_sorted(order)) return;
-  const auto ordered = [&p](const std::vector<size_t>& by) {
-    std::vector<Thunk> out;
-    for (const size_t i : by) out.push_back(std::move(p.thunks[i]));
-    p.thunks = std::move(out);
-  };
-  const MemoryBound before = measure_memory(p);
-  ordered(order);
-  if (measure_memory(p).arena <= before.arena) return;
-  std::vector<size_t> back(order.size());
-  for (size_t i = 0; i < order.size(); ++i) back[order[i]] = i;
-  ordered(back);
+  const int64_t before = measure_memory(p).arena;
+  Mover mover(p);
+  std::vector<size_t> best = order_of(mover.slots({}));
+  if (std::ranges::is_sorted(best)) return;
+  int64_t bytes = bytes_in(p, best);
+  if (const std::vector<JoinedCalls> jobs = joinable_calls(p); !jobs.empty())
+    if (std::vector<size_t> other = order_of(mover.slots(jobs)); other != best)
+      if (const int64_t joined = bytes_in(p, other); joined <= bytes) {
+        best = std::move(other);
+        bytes = joined;
+      }
+  if (bytes <= before) put_in_order(p, best);
 }
 
 }  // namespace cleave

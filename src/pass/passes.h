@@ -65,6 +65,7 @@ Pass fuse_convolution_pointwise();
 Pass fuse_int_mm();
 Pass fuse_mm_reduce_scatter();
 Pass fuse_uint4x2_mm();
+Pass group_linear();
 Pass merge_slice_cat();
 Pass schedule_collectives();
 

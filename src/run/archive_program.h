@@ -82,9 +82,15 @@ void archive(A& a, Is<MemoryBound> auto& b) {
 }
 
 template <class A>
+void archive(A& a, Is<JoinedCalls> auto& j) {
+  auto& [begin, end] = j;
+  a(begin, end);
+}
+
+template <class A>
 void archive(A& a, Is<ThunkProgram> auto& p) {
-  auto& [storages, thunks, returns] = p;
-  a(storages, thunks, returns);
+  auto& [storages, thunks, returns, joined] = p;
+  a(storages, thunks, returns, joined);
 }
 
 template <class A>

@@ -112,11 +112,18 @@ struct Thunk {
   NodeId node = {};       // of the lowered graph; invalid for copies of returned values
 };
 
+// Library calls [begin, end), of functions that can join, that run as one job. None touches what
+// another writes, and what they touch lives from the first to the last (lower/join_products.h).
+struct JoinedCalls {
+  size_t begin = 0, end = 0;  // thunks
+};
+
 struct ThunkProgram {
   std::vector<Storage> storages;
   std::vector<Thunk> thunks;
   // The storage of each entry of `return`; the value is at its start, with the strides of its type.
   std::vector<size_t> returns;
+  std::vector<JoinedCalls> joined = {};  // none in another
 };
 
 // Bytes of the host's memory that its TransferCalls use.

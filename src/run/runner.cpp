@@ -1,6 +1,7 @@
 #include "run/runner.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 #include "base/poison.h"
@@ -17,10 +18,10 @@ std::byte* at(std::byte* base, int64_t offset) { return base ? base + offset : n
 
 }  // namespace
 
-// In AddressSanitizer builds a thunk may touch only the arena storages that it names.
+// In AddressSanitizer builds thunks may touch only the arena storages that they name.
 class Runner::ThunkMemory {
  public:
-  ThunkMemory(const Runner& run, const Thunk& thunk) : run_(run), thunk_(thunk) {
+  ThunkMemory(const Runner& run, std::span<const Thunk> thunks) : run_(run), thunks_(thunks) {
     if (run_.watches_arena()) each(allow);
   }
   ~ThunkMemory() {
@@ -31,14 +32,15 @@ class Runner::ThunkMemory {
 
  private:
   void each(void (*mark)(const void*, size_t)) const {
-    for (const size_t s : storages_of(thunk_)) {
-      const Storage& storage = run_.program_.thunks.storages[s];
-      if (storage.placeholder < 0 && storage.bytes > 0)
-        mark(run_.base_[s], static_cast<size_t>(storage.bytes));
-    }
+    for (const Thunk& thunk : thunks_)
+      for (const size_t s : storages_of(thunk)) {
+        const Storage& storage = run_.program_.thunks.storages[s];
+        if (storage.placeholder < 0 && storage.bytes > 0)
+          mark(run_.base_[s], static_cast<size_t>(storage.bytes));
+      }
   }
   const Runner& run_;
-  const Thunk& thunk_;
+  const std::span<const Thunk> thunks_;
 };
 
 // Times a thunk whose call's return is its end from its construction to its destruction.
@@ -98,6 +100,7 @@ Runner::Runner(const RunnableProgram& program, std::shared_ptr<ArenaMemory> aren
   for (const Thunk& thunk : program_.thunks.thunks) {
     if (observer_) names_.push_back(observer_->add_name(thunk.name, kind_of(thunk)));
     first_pointer_.push_back(pointers_.size());
+    job_end_.push_back(first_pointer_.size());
     foreign_number_.push_back(std::holds_alternative<ForeignCall>(thunk.work) ? foreign++ : 0);
     if (auto* k = std::get_if<KernelCall>(&thunk.work))
       for (size_t s : k->storages) add_pointer(s);
@@ -108,6 +111,7 @@ Runner::Runner(const RunnableProgram& program, std::shared_ptr<ArenaMemory> aren
       for (size_t s : f->results) add_pointer(s);
     }
   }
+  for (const JoinedCalls& job : program_.thunks.joined) job_end_[job.begin] = job.end;
   std::ranges::stable_sort(slots_, {}, &Slot::storage);
   for (size_t s = 0, k = 0; s <= storages.size(); ++s) {
     while (k < slots_.size() && slots_[k].storage < s) ++k;
@@ -168,7 +172,14 @@ std::optional<FailedThunk> Runner::run(const Release* release, const AtEnd* at_e
   start_times(thunks.size());
   for (size_t i = 0; i < thunks.size(); ++i) {
     if (release != nullptr) passes(i);
-    const ThunkMemory memory(*this, thunks[i]);
+    // Watched calls run one by one, so that each has its time.
+    const size_t end = is_watched() ? i + 1 : job_end_[i];
+    const ThunkMemory memory(*this, {thunks.data() + i, end - i});
+    if (end > i + 1) {
+      call_joined(i, end, context);
+      i = end - 1;
+      continue;
+    }
     const Watched watched(observer_, observer_ ? names_[i] : 0);
     const ThunkClock clock(*this, i);
     if (auto* jump = std::get_if<JumpCall>(&thunks[i].work)) {
@@ -205,6 +216,16 @@ std::optional<Fault> Runner::call(size_t thunk, RunContext& context) {
   else if (auto* f = std::get_if<ForeignCall>(&work))
     program_.foreign[foreign_number_[thunk]](at, at + f->operands.size());
   return {};
+}
+
+void Runner::call_joined(size_t begin, size_t end, RunContext& context) {
+  std::array<LibraryRun, max_joined_calls> calls;
+  for (size_t i = begin; i < end; ++i) {
+    void** const at = pointers_.data() + first_pointer_[i];
+    const auto* call = std::get_if<LibraryCall>(&program_.thunks.thunks[i].work);
+    calls[i - begin] = {call->function.get(), at, at[max_library_operands]};
+  }
+  calls[0].function->call_joined({calls.data(), end - begin}, context);
 }
 
 void Runner::transfer(const TransferCall& call, std::byte* at) {

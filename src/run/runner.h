@@ -96,6 +96,7 @@ class Runner {
   void add_pointers(const LibraryCall& call);
   bool is_taken(const JumpCall& jump) const;
   std::optional<Fault> call(size_t thunk, RunContext& context);
+  void call_joined(size_t begin, size_t end, RunContext& context);
   void transfer(const TransferCall& call, std::byte* at);
   // Waits for all thunks that were called; the first one that failed. Timed ones have their times.
   std::optional<FailedThunk> finish();
@@ -118,6 +119,8 @@ class Runner {
   std::vector<size_t> marked_;   // thunks on the queue whose times aren't known yet
   std::vector<void*> pointers_;  // the arguments of all thunks, one after the other
   std::vector<size_t> first_pointer_;
+  std::vector<size_t>
+      job_end_;  // by thunk: of the calls that it begins a job with, or the next one
   std::vector<size_t> foreign_number_;  // by thunk: its number among the calls of the host program
   std::vector<Slot> slots_;             // by rising storage
   std::vector<size_t> first_slot_;      // by storage, and the end

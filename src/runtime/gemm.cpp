@@ -2,7 +2,9 @@
 #include "runtime/gemm.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <optional>
 
 #include "runtime/gemm_block.h"
 #include "runtime/gemm_cut.h"
@@ -50,6 +52,20 @@ struct Nibbles {
   }
 };
 
+// A job of several products pays where they are small: it saves each but one the waking of its
+// threads, and the end at which some have nothing left to do. A product of more cycles keeps 16
+// threads busy ten times as long as they take to wake.
+constexpr double most_joined_cycles = 10 * waking_cycles * max_lanes;
+
+GemmOperands operands_of(void* const* at) {
+  using At = GemmOperand;
+  return {.a = at[At::a],
+          .b = at[At::b],
+          .c_in = at[At::c_in],
+          .scales = {at[At::scale], at[At::other_scale]},
+          .c = at[At::c]};
+}
+
 class CutGemm final : public Gemm {
  public:
   CutGemm(const GemmSpec& spec, const GemmCuts& cuts, const GemmBlockKernel& kernel)
@@ -73,7 +89,57 @@ class CutGemm final : public Gemm {
     });
   }
 
+  bool can_join() const override { return cuts_[0].cycles <= most_joined_cycles; }
+  // Lanes of the products are the pieces of the job.
+  //
+  //   thread 0   lane 0 of a | lane 1 of a | lane 0 of b | help with c
+  //   thread 1   lane 0 of c ...                 | lane 1 of c ...
+  //
+  // So each product has the pieces and, by lane, the scratch that it has alone.
+  void call_joined(std::span<const LibraryRun> calls, const RunContext& context) const override {
+    const int threads = context.executor.threads();
+    std::array<std::optional<JoinedProduct>, max_joined_calls> products;
+    long lanes = 0;
+    double cycles = 0;
+    for (size_t k = 0; k < calls.size(); ++k) {
+      const JoinedProduct& p = products[k].emplace(calls[k], threads, lanes);
+      lanes = p.end_lane;
+      cycles += p.cut.cycles;
+    }
+    const long at_once = cut_lanes(cut_index(threads), cycles, lanes, product_wakings);
+    run_lanes(at_once, lanes, context.executor, [&](long, long lane) {
+      size_t k = 0;
+      while (lane >= products[k]->end_lane) ++k;
+      products[k]->run_lane(lane);
+    });
+  }
+
  private:
+  // A product of a job, which numbers the lanes of all its products.
+  struct JoinedProduct {
+    JoinedProduct(const LibraryRun& call, int threads, long first)
+        : gemm(static_cast<const CutGemm&>(*call.function)), cut(gemm.cuts_[cut_index(threads)]),
+          operands(operands_of(call.operands)), scratch(static_cast<char*>(call.scratch)),
+          lane_bytes(gemm.lane_bytes(cut)), first_lane(first),
+          end_lane(first + gemm.lanes(cut_index(threads))),
+          shares(end_lane - first, cut.pieces(), threads) {}
+
+    void run_lane(long lane) {
+      const long own = lane - first_lane;
+      shares.run_lane(own, [&](long index) {
+        gemm.run_piece(cut.piece(index), operands, scratch + own * lane_bytes);
+      });
+    }
+
+    const CutGemm& gemm;
+    const GemmCut& cut;
+    const GemmOperands operands;
+    char* const scratch;
+    const int64_t lane_bytes;
+    const long first_lane, end_lane;
+    LaneShares shares;
+  };
+
   long lanes(size_t i) const {
     return cut_lanes(i, cuts_[i].cycles, cuts_[i].pieces(), product_wakings);
   }
@@ -187,13 +253,7 @@ Result<std::shared_ptr<Gemm>> Gemm::make(const GemmSpec& spec, const Target& tar
 }
 
 void Gemm::call(void* const* at, void* scratch, const RunContext& context) const {
-  using At = GemmOperand;
-  run({.a = at[At::a],
-       .b = at[At::b],
-       .c_in = at[At::c_in],
-       .scales = {at[At::scale], at[At::other_scale]},
-       .c = at[At::c]},
-      scratch, context.executor);
+  run(operands_of(at), scratch, context.executor);
 }
 
 }  // namespace cleave::runtime

@@ -8,38 +8,55 @@
 
 namespace cleave::runtime {
 
-// Calls f(lane, index) once for each index below `pieces`; a lane takes those of its share, then
-// what others have left.
-template <class F>
-void run_lanes(long lanes, long pieces, Executor& executor, const F& f) {
-  constexpr long most = 16;
+// The pieces in shares, one for each lane that may run at once. All lanes together take each piece
+// once.
+class LaneShares {
+ public:
+  LaneShares(long lanes, long pieces, int threads)
+      : lanes_(lanes), shares_(std::clamp(std::min<long>(lanes, threads), 1L, most)),
+        visited_(pieces <= shares_ ? 1 : shares_) {
+    for (long i = 0; i < shares_; ++i) {
+      share_[i].next.store(pieces * i / shares_, std::memory_order_relaxed);
+      share_[i].end = pieces * (i + 1) / shares_;
+    }
+  }
+
+  // Calls f(index) for the pieces of the lane's share, then for what others have left.
+  template <class F>
+  void run_lane(long lane, const F& f) {
+    const long own = lane * shares_ / lanes_;
+    for (long k = 0; k < visited_; ++k) {
+      Share& s = share_[(own + k) % shares_];
+      while (s.next.load(std::memory_order_relaxed) < s.end) {
+        const long i = s.next.fetch_add(1, std::memory_order_relaxed);
+        if (i < s.end) f(i);
+      }
+    }
+  }
+
+ private:
+  static constexpr long most = 16;
   struct alignas(64) Share {
     std::atomic<long> next;
     long end;
   };
+  const long lanes_, shares_, visited_;  // visited: shares that a lane looks at
+  Share share_[most];
+};
+
+// Calls f(lane, index) once for each index below `pieces`.
+template <class F>
+void run_lanes(long lanes, long pieces, Executor& executor, const F& f) {
   struct Run {
     const F& f;
-    long lanes, shares, visited;  // visited: shares that a lane looks at
-    Share share[most];
+    LaneShares shares;
   };
-  const long shares = std::clamp(std::min<long>(lanes, executor.threads()), 1L, most);
-  Run run{f, lanes, shares, pieces <= shares ? 1 : shares, {}};
-  for (long i = 0; i < run.shares; ++i) {
-    run.share[i].next.store(pieces * i / run.shares, std::memory_order_relaxed);
-    run.share[i].end = pieces * (i + 1) / run.shares;
-  }
+  Run run{f, {lanes, pieces, executor.threads()}};
   executor.parallel_for(
       lanes,
       [](void* context, long lane) {
         Run& r = *static_cast<Run*>(context);
-        const long own = lane * r.shares / r.lanes;
-        for (long k = 0; k < r.visited; ++k) {
-          Share& s = r.share[(own + k) % r.shares];
-          while (s.next.load(std::memory_order_relaxed) < s.end) {
-            const long i = s.next.fetch_add(1, std::memory_order_relaxed);
-            if (i < s.end) r.f(lane, i);
-          }
-        }
+        r.shares.run_lane(lane, [&](long index) { r.f(lane, index); });
       },
       &run);
 }

@@ -15,7 +15,7 @@
 
 namespace cleave::standalone {
 
-constexpr uint32_t file_version = 3;
+constexpr uint32_t file_version = 4;
 
 struct PhaseEntry {
   size_t function = 0;

@@ -144,5 +144,90 @@ TEST(Runner, a_program_is_the_same_after_it_was_written_and_read) {
   EXPECT_EQ(y, 13);
 }
 
+// y = x + 1, of numbers. Counts how it is called.
+struct AddOne final : LibraryFunction {
+  int64_t scratch_bytes() const override { return 64; }
+  bool can_join() const override { return true; }
+  void call(void* const* at, void* scratch, const RunContext&) const override {
+    ++calls;
+    *static_cast<float*>(scratch) = *static_cast<float*>(at[GemmOperand::a]) + 1;
+    *static_cast<float*>(at[GemmOperand::c]) = *static_cast<float*>(scratch);
+  }
+  void call_joined(std::span<const LibraryRun> runs, const RunContext& context) const override {
+    ++jobs;
+    LibraryFunction::call_joined(runs, context);
+  }
+  mutable int calls = 0, jobs = 0;
+};
+
+// a = x + 1, b = y + 1 as one job, then y = b + 1; again while y is below 9.
+struct Joining {
+  ThunkProgram program;
+  std::vector<int64_t> offsets = {0, 0, 0, 64, 128, 192, 256};
+  std::vector<ForeignFunction> foreign;
+  std::shared_ptr<AddOne> function = std::make_shared<AddOne>();
+
+  Joining() {
+    program.storages = {{.name = "x", .bytes = 4, .placeholder = 0},
+                        {.name = "y", .bytes = 4, .placeholder = 1},
+                        {.name = "a", .bytes = 4},
+                        {.name = "b", .bytes = 4},
+                        {.name = "a.scratch", .bytes = 64, .workspace = true},
+                        {.name = "b.scratch", .bytes = 64, .workspace = true},
+                        {.name = "more", .bytes = 1}};
+    ForeignCall less{.code = {}, .operands = {1}, .results = {6}};
+    program.thunks = {{"a", call(0, 2, 4)},
+                      {"b", call(1, 3, 5)},
+                      {"y", call(3, 1, 5)},
+                      {"less", less, true},
+                      {"done", JumpCall{JumpCall::Flag{6, 0}, 6}},
+                      {"again", JumpCall{std::nullopt, 0}}};
+    program.returns = {2};
+    program.joined = {{0, 2}};
+    foreign.emplace_back([](void* const* in, void* const* out) {
+      *static_cast<bool*>(out[0]) = *static_cast<float*>(in[0]) < 9;
+    });
+  }
+  LibraryCall call(size_t from, size_t to, size_t workspace) const {
+    LibraryCall out;
+    out.operands = {{GemmOperand::a, from, LibraryAccess::read, DType::f32, {}},
+                    {GemmOperand::c, to, LibraryAccess::write, DType::f32, {}}};
+    out.function = function;
+    out.workspace = workspace;
+    return out;
+  }
+};
+
+TEST(Runner, runs_joined_calls_as_one_job) {
+  for (const bool is_timed : {false, true}) {
+    Joining joining;
+    Runner runner({joining.program, joining.offsets, {}, joining.foreign},
+                  value_or_throw(runtime::make_host_arena(320)), threads());
+    runner.time_thunks(is_timed);
+    float x = 5, y = 4;
+    runner.bind(0, &x);
+    runner.bind(1, &y);
+    ASSERT_FALSE(runner.run());
+    EXPECT_EQ(y, 10);  // after 3 turns
+    EXPECT_EQ(*reinterpret_cast<const float*>(runner.result(0)), 6);
+    EXPECT_EQ(joining.function->calls, 9);
+    // Each has a time of its own.
+    EXPECT_EQ(joining.function->jobs, is_timed ? 0 : 3);
+    if (is_timed) EXPECT_GT(runner.times()[1].sum, 0);
+  }
+}
+
+TEST(Runner, jobs_are_kept_with_a_program) {
+  ArchiveWriter out;
+  out(Joining().program);
+  ThunkProgram again;
+  ArchiveReader in(std::as_bytes(std::span(out.bytes())));
+  in(again);
+  ASSERT_TRUE(in.is_complete());
+  ASSERT_EQ(again.joined.size(), 1u);
+  EXPECT_EQ(again.joined[0].begin, 0u);
+  EXPECT_EQ(again.joined[0].end, 2u);
+}
+
 }  // namespace
 }  // namespace cleave
