@@ -81,12 +81,8 @@ class CutGemm final : public Gemm {
 
   using Gemm::run;
   void run(const GemmOperands& operands, void* scratch, Executor& executor) const override {
-    const size_t i = cut_index(executor.threads());
-    const GemmCut& cut = cuts_[i];
-    const int64_t bytes = lane_bytes(cut);
-    run_lanes(lanes(i), cut.pieces(), executor, [&](long lane, long index) {
-      run_piece(cut.piece(index), operands, static_cast<char*>(scratch) + lane * bytes);
-    });
+    Run one(*this, operands, scratch, executor.threads(), 0);
+    executor.parallel_for(one.end_lane, Run::run_lane, &one);
   }
 
   bool can_join() const override { return cuts_[0].cycles <= most_joined_cycles; }
@@ -98,11 +94,13 @@ class CutGemm final : public Gemm {
   // So each product has the pieces and, by lane, the scratch that it has alone.
   void call_joined(std::span<const LibraryRun> calls, const RunContext& context) const override {
     const int threads = context.executor.threads();
-    std::array<std::optional<JoinedProduct>, max_joined_calls> products;
+    std::array<std::optional<Run>, max_joined_calls> products;
     long lanes = 0;
     double cycles = 0;
     for (size_t k = 0; k < calls.size(); ++k) {
-      const JoinedProduct& p = products[k].emplace(calls[k], threads, lanes);
+      const Run& p =
+          products[k].emplace(static_cast<const CutGemm&>(*calls[k].function),
+                              operands_of(calls[k].operands), calls[k].scratch, threads, lanes);
       lanes = p.end_lane;
       cycles += p.cut.cycles;
     }
@@ -110,24 +108,25 @@ class CutGemm final : public Gemm {
     run_lanes(at_once, lanes, context.executor, [&](long, long lane) {
       size_t k = 0;
       while (lane >= products[k]->end_lane) ++k;
-      products[k]->run_lane(lane);
+      Run::run_lane(&*products[k], lane);
     });
   }
 
  private:
-  // A product of a job, which numbers the lanes of all its products.
-  struct JoinedProduct {
-    JoinedProduct(const LibraryRun& call, int threads, long first)
-        : gemm(static_cast<const CutGemm&>(*call.function)), cut(gemm.cuts_[cut_index(threads)]),
-          operands(operands_of(call.operands)), scratch(static_cast<char*>(call.scratch)),
-          lane_bytes(gemm.lane_bytes(cut)), first_lane(first),
-          end_lane(first + gemm.lanes(cut_index(threads))),
+  // A run of the product, alone or in a job, which numbers the lanes of all its products.
+  struct Run {
+    Run(const CutGemm& product, const GemmOperands& at, void* workspace, int threads, long first)
+        : gemm(product), cut(gemm.cuts_[cut_index(threads)]), operands(at),
+          scratch(static_cast<char*>(workspace)), lane_bytes(gemm.lane_bytes(cut)),
+          first_lane(first), end_lane(first + gemm.lanes(cut_index(threads))),
           shares(end_lane - first, cut.pieces(), threads) {}
 
-    void run_lane(long lane) {
-      const long own = lane - first_lane;
-      shares.run_lane(own, [&](long index) {
-        gemm.run_piece(cut.piece(index), operands, scratch + own * lane_bytes);
+    // Not in line: all runs share its code.
+    [[gnu::noinline]] static void run_lane(void* run, long lane) {
+      Run& r = *static_cast<Run*>(run);
+      const long own = lane - r.first_lane;
+      r.shares.run_lane(own, [&](long index) {
+        r.gemm.run_piece(r.cut.piece(index), r.operands, r.scratch + own * r.lane_bytes);
       });
     }
 

@@ -149,7 +149,8 @@ TEST(JoinedProducts, that_group_linear_makes_neighbours) {
   const Program apart(text_of(body, results));
   const Ran usual = run_here(apart), grouped = run_here(apart, {"group_linear"});
   expect_same(usual, grouped);
-  EXPECT_EQ(usual.jobs - grouped.jobs, 4);
+  EXPECT_GT(usual.jobs, 3);
+  EXPECT_EQ(grouped.jobs, 3);
 }
 
 }  // namespace

@@ -213,7 +213,7 @@ TEST(Runner, runs_joined_calls_as_one_job) {
     EXPECT_EQ(joining.function->calls, 9);
     // Each has a time of its own.
     EXPECT_EQ(joining.function->jobs, is_timed ? 0 : 3);
-    if (is_timed) EXPECT_GT(runner.times()[1].sum, 0);
+    if (is_timed) { EXPECT_GT(runner.times()[1].sum, 0); }
   }
 }
 

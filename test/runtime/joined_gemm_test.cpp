@@ -133,7 +133,7 @@ TEST(JoinedGemm, has_the_bits_of_each_product_alone_on_any_number_of_threads) {
   for (const int threads : {1, 2, 3, 4, 8, 16}) {
     SCOPED_TRACE(threads);
     expect_same(*value_or_throw(start_threads(threads)));
-    test::ClaimedThreads claimed(threads);
+    cleave::test::ClaimedThreads claimed(threads);
     expect_same(claimed);
   }
 }
@@ -173,7 +173,7 @@ TEST(JoinedGemm, takes_up_to_the_most_calls) {
   std::vector<Product> all;
   for (uint32_t k = 0; k < max_joined_calls; ++k)
     all.emplace_back(spec_of(DType::f32, 8 + k, 40 - k, 5 + 3 * k), k);
-  test::ClaimedThreads executor(16);
+  cleave::test::ClaimedThreads executor(16);
   std::vector<std::vector<std::byte>> alone;
   for (Product& p : all) alone.push_back(p.alone(executor));
   std::vector<LibraryRun> runs;
