@@ -167,6 +167,16 @@ TEST(JoinProducts, jobs_raise_no_bound) {
   expect_apart(planned);
 }
 
+TEST(JoinProducts, a_job_without_room_leaves_others_alone) {
+  const LoweredProgram p = linked(std::string(operands) + ", %i: input f32[4,4]",
+                                  std::string(two) +
+                                      "  %s = sum(%a)\n  %t = sum(%b)\n  %e = mm(%i, %i)\n"
+                                      "  %f = mm(%i, %i)\n  return %s, %t, %e, %f\n");
+  ASSERT_EQ(joinable(p), (Names{"a b", "e f"}));
+  const PlannedProgram planned = value_or_throw(plan_joined(p));
+  EXPECT_EQ(jobs_of(planned.lowered, planned.lowered.joined), (Names{"e f"}));
+}
+
 // Sums free what they read, and would run early: each behind its product.
 TEST(JoinProducts, what_runs_early_runs_behind_the_job) {
   const std::string body =
@@ -217,7 +227,7 @@ TEST(JoinProducts, random_programs) {
     expect_apart(planned);
     jobs += planned.lowered.joined.size();
   }
-  EXPECT_GT(jobs, 100u);
+  EXPECT_GT(jobs, 50u);
 }
 
 }  // namespace
