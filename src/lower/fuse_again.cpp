@@ -124,6 +124,16 @@ class RepeatFinder {
     return out;
   }
 
+  // How often a group of `most` elements computes a smaller value: for each of its elements, unless
+  // the value is the same along a row, in which it is computed once.
+  int64_t times_in(NodeId n, int64_t most) const {
+    const std::vector<int64_t> shape = static_shape(g_.type(g_.node(n).out(0)));
+    const int64_t elements = calls_[n].elements;
+    return elements == 0 || shape.empty() || shape.back() == 1
+               ? 1
+               : std::max<int64_t>(most / elements, 1);
+  }
+
   // Whether the groups that read the values save more than they compute again.
   bool is_worth(const std::vector<Repeated>& values) {
     int64_t saved = 0;
@@ -134,13 +144,14 @@ class RepeatFinder {
       saved += (std::ssize(v.readers) + 1) * bytes_of(g_, g_.node(v.at).out(0));
       bool moves = !v.is_read_at_home;
       for (const int32_t r : v.readers) {
+        const int64_t most = most_elements(calls_, groups_, r);
         for (const NodeId n : v.calls)
-          if (again.emplace(r, n).second && !moves) {
+          if (again.emplace(r, n).second) {
             const Flops more = flops_of(n, r);
-            flops.all += more.all, flops.dear += more.dear;
+            const int64_t times = times_in(n, most) - (moves ? 1 : 0);
+            flops.all += times * more.all, flops.dear += times * more.dear;
           }
         moves = false;
-        const int64_t most = most_elements(calls_, groups_, r);
         for (const ValueId read : v.reads)
           if (!is_read_by(read, r))
             reads[{r, read}] = std::min(bytes_of(g_, read), most * size_of(g_.type(read).dtype));

@@ -36,6 +36,20 @@ Planned around_a_product(int64_t size, const std::string& function,
                   size, function, in_backward));
 }
 
+// A number of each column would be computed for each row, one of each row once.
+TEST(FusePlan, numbers_of_columns_are_not_computed_again_for_each_row) {
+  const auto of = [](int dim) {
+    return Planned(fmt::format(
+        "graph @g(%x: input f32[4096,64], %w: input f32[64,64]) {{\n"
+        "  %s = sum(%x; dim=[{}], keepdim=true)\n  %m = mul(%s, %s)\n  %r = add(%m, %s)\n"
+        "  %a = mul(%x, %r)\n  %p = mm(%a, %w)\n  %b = mul(%p, %r)\n"
+        "  return %p, %b, %s\n}}\n",
+        dim));
+  };
+  EXPECT_FALSE(of(0).is_repeated("r"));
+  EXPECT_TRUE(of(1).is_repeated("r"));
+}
+
 // In less time than a kernel's start takes.
 TEST(FusePlan, functions_of_few_elements_are_computed_again) {
   EXPECT_TRUE(around_a_product(24, "cos(%x)").is_repeated("f"));
