@@ -26,7 +26,7 @@ class CudaBackend final : public Backend {
     FuseCosts out = FuseCosts::of(rates());
     out.choices = {.cut = {.few_results = 256,
                            .long_fold = 1 << 12,
-                           .chunk_elements = 1 << 11,
+                           .chunk_elements = 1 << 8,
                            .max_parts = 1024,
                            .part_rows = 16,
                            .row_threads = 32,
