@@ -97,10 +97,11 @@ class TextWriter {
     line(fmt::format("const {0} {1} = blockIdx.x, {2} = threadIdx.x;",
                      emit::c_type(phase.block.type()), phase.block->name(), phase.thread->name()));
     out_.text += fmt::format(
-        "\nextern \"C\" __global__ void __launch_bounds__({})\n{}({}int64_t kernel, int64_t "
+        "\nextern \"C\" __global__ void __launch_bounds__({}{})\n{}({}int64_t kernel, int64_t "
         "*fault) "
         "{{\n{}{}}}\n",
-        phase.threads, symbol, arguments, text_.take(), body);
+        phase.threads, phase.at_once > 1 ? fmt::format(", {}", phase.at_once) : "", symbol,
+        arguments, text_.take(), body);
     out_.phases.push_back({symbol, phase.blocks, std::move(launch)});
   }
   static bool waits(const Block& b) {

@@ -98,6 +98,7 @@ struct Phase {
   int threads = 1;     // of a block
   Expr block, thread;  // their numbers
   Block body;
+  int at_once = 1;  // blocks that a processor has room for, at least: bounds a thread's registers
 };
 
 struct Kernel {

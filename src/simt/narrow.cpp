@@ -143,8 +143,21 @@ class Narrower {
     }
     if (e->op == Op::cast && args[0].type() == DType::i64 && fits(args[0]))
       return cast(as_i32(args[0]), e.type());
+    if (e->op == Op::eq && args[0].type() == DType::i64) {
+      if (!fits(args[0])) std::swap(args[0], args[1]);
+      if (fits(args[0]) && args[1]->op == Op::var) return equals(as_i32(args[0]), expr(args[1]));
+      args = e->args;
+    }
     for (Expr& a : args) a = expr(a);
     return args == e->args ? e : e->with(args);
+  }
+
+  // Of a number of 32 bits and one of 64, as in a row of which one element has a place that is
+  // data: whether the latter fits is the same for all elements of the row.
+  static Expr equals(const Expr& a, const Expr& wide) {
+    const Expr low = cast(wide, DType::i32);
+    return binary(Op::logical_and, binary(Op::eq, cast(low, DType::i64), wide),
+                  binary(Op::eq, a, low));
   }
 
   Ranges& ranges_;

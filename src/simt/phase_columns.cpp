@@ -105,7 +105,10 @@ void PhaseWriter::columns_rows(Elements row, const Expr& first, const Expr& begi
   const Expr end = are_all_there ? begin + Expr(block) : binary(Op::min, begin + Expr(block), all);
   const auto rows = [&](const Expr& from, const Expr& to, int64_t at_once) {
     const Expr base = fresh("row");
-    ranges_.set(base, ranges_.of(row.row));
+    const auto range = ranges_.of(row.row);  // of which at_once are there
+    ranges_.set(base, range
+                          ? std::optional(Range{0, std::max<int64_t>(range->high + 1 - at_once, 0)})
+                          : std::nullopt);
     For f{.var = base, .begin = from, .end = to, .step = at_once, .body = {}};
     row.first_row = base, row.repeats = at_once;
     chunk_at(row, first, f.body);

@@ -15,6 +15,10 @@ using loop::Op;
 namespace {
 
 constexpr int64_t max_unrolled = 4, max_repeats = 4;  // chunks of a thread
+// Of a loop that reads some of its chunks at a time: their bytes, and how many threads a processor
+// has room for, so that each has 64 registers.
+constexpr int64_t max_group_bytes = 128;
+constexpr int threads_at_once = 1024;
 // Of what loops read again, in registers.
 constexpr int64_t max_kept_slots = 16, max_kept_bytes = 256, max_keeping_threads = 512;
 
@@ -158,10 +162,11 @@ int64_t PhaseWriter::spread_groups(const Elements& elements, int threads, Block&
   for (const BufferAccess& a : accesses_of(*elements.body, fold_chunk))
     if (seen.insert(a.buffer).second)
       bytes += size * size_of(from_.buffers[static_cast<size_t>(a.buffer)].dtype);
-  while (repeats * bytes > max_kept_bytes) repeats /= 2;
+  while (repeats * bytes > max_group_bytes) repeats /= 2;
   if (repeats < 2 || size == 1 || elements.loops.size() != 1) return 0;
   const int64_t groups = *elements.count.as_const_int() / (slot * repeats);
   if (groups == 0) return 0;
+  at_once_ = std::max(at_once_, threads_at_once / team_);
   Elements together = elements;
   together.repeats = repeats, together.stride = slot, together.is_whole = true;
   For f{.var = fresh("slots"), .begin = Expr(0), .end = Expr(groups)};
@@ -314,7 +319,7 @@ void PhaseWriter::chunk_elements(const Elements& elements, const Expr& first, bo
   }
   for (size_t r = 0; r < static_cast<size_t>(repeats); ++r)
     for (const Wide& w : wide_)
-      if (w.is_read)
+      if (w.is_read && (r == 0 || !w.is_of_all))
         out.push_back({CopyIn{w.local, w.row >= 0 ? w.row : w.buffer, w.first_indices[r],
                               static_cast<int64_t>(r) * size, size}});
 

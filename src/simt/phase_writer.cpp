@@ -6,6 +6,7 @@
 #include "loop/replace.h"
 #include "simt/drop_unread.h"
 #include "simt/narrow.h"
+#include "simt/read_ahead.h"
 #include "simt/team.h"
 
 namespace cleave::simt {
@@ -21,6 +22,7 @@ constexpr int64_t flat_bytes = 64, max_flat_repeats = 4;  // that a thread reads
 constexpr int64_t max_short_row = 64;
 constexpr int64_t shared_bytes = 48 << 10;  // of a block with several teams
 constexpr int64_t max_own_elements = 64;    // of a local buffer in a thread's registers
+constexpr int64_t max_bounded_bytes = 192;  // of a thread whose registers are bounded
 
 int64_t blocks_for(int64_t n, int64_t each) { return (n + each - 1) / each; }
 
@@ -42,7 +44,7 @@ int64_t PhaseWriter::add_buffer(std::string name, DType type, int64_t elements, 
 // ---- phases
 void PhaseWriter::begin(int team, int threads) {
   ranges_ = {}, affines_ = {}, pending_.clear(), locals_.clear(), scratch_.clear();
-  one_stores_ = false;
+  one_stores_ = false, at_once_ = 1;
   first_buffer_ = to_.buffers.size();
   kept_.clear(), written_.clear(), read_again_.clear();
   team_ = team, teams_ = threads / team;
@@ -53,7 +55,13 @@ void PhaseWriter::begin(int team, int threads) {
 void PhaseWriter::end(int64_t blocks, int threads, Block body) {
   ranges_.set(block_, Range{0, blocks - 1});
   drop_unread(body);
+  read_ahead(body, to_.buffers);
+  int64_t own = 0;  // bytes of a thread
+  for (size_t b = first_buffer_; b < to_.buffers.size(); ++b)
+    if (to_.buffers[b].space == Space::thread)
+      own += to_.buffers[b].elements * size_of(to_.buffers[b].dtype);
   Phase phase{blocks, threads, block_, thread_, std::move(body)};
+  if (own <= max_bounded_bytes) phase.at_once = at_once_;
   narrow_indices(phase, ranges_);
   to_.phases.push_back(std::move(phase));
 }
@@ -160,7 +168,9 @@ void PhaseWriter::parallel(const loop::For& f) {
   });
   if (!has_loops) return flat(f);
   if (const loop::For* row = flat_row(f)) return flat_rows(f, *row);
-  teams(f, team_threads(f.body, from_));
+  const int team = team_threads(f.body, from_);
+  if (const int64_t n = rows_at_once(f, team); n > 1) return rows(f, team, n);
+  teams(f, team);
 }
 
 // The loop of an iteration that has no other one, whose elements threads take across iterations:
@@ -342,7 +352,8 @@ Expr PhaseWriter::expr(const Expr& e) const {
     if (part->op != Op::load) return Expr();
     for (const Wide& w : wide_)
       if (w.buffer == part->buffer() && w.index == part->args[0])
-        return load(w.local, to_.buffers[static_cast<size_t>(w.local)].dtype, wide_index_);
+        return load(w.local, to_.buffers[static_cast<size_t>(w.local)].dtype,
+                    w.is_of_all ? array_index_ : wide_index_);
     for (const Turned& t : turned_)
       if (t.buffer == part->buffer() && t.index == part->args[0])
         return load(t.shared, to_.buffers[static_cast<size_t>(t.shared)].dtype, turned_index_);

@@ -63,6 +63,8 @@ class PhaseWriter {
   int64_t flat_chunk(const loop::Block& body, int64_t n) const;
   int64_t flat_repeats(const loop::For& f, int64_t block_elements) const;
   void teams(const loop::For& f, int team);
+  int64_t rows_at_once(const loop::For& f, int team) const;
+  void rows(const loop::For& f, int team, int64_t rows);
 
   // ---- statements that a team runs
   void team_block(const loop::Block& b, Block& out);
@@ -134,6 +136,7 @@ class PhaseWriter {
   Ranges ranges_;
   Affines affines_;
   int team_ = 1, teams_ = 1;  // threads of a team, teams of a block
+  int at_once_ = 1;           // of the phase, once it is written
   Expr block_, thread_, member_, team_number_;
   bool one_stores_ = false;  // all threads of a team run a statement of which one may store
   BufferAccesses pending_;   // since the team waited
@@ -149,8 +152,9 @@ class PhaseWriter {
     Exprs first_indices;  // of each repeat
     bool is_read = false, is_written = false;
     bool is_kept = false;
-    Expr by_element = {};  // the index by what stands for all loops' variables
-    int64_t row = -1;      // or read of this buffer of the block, which has the row's elements
+    Expr by_element = {};    // the index by what stands for all loops' variables
+    int64_t row = -1;        // or read of this buffer of the block, which has the row's elements
+    bool is_of_all = false;  // of several rows: read once
   };
   std::vector<Wide> find_wide(const Elements& elements, const Expr& from);
   std::vector<Wide> wide_;

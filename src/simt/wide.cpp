@@ -76,6 +76,13 @@ class Uses {
   }
 };
 
+bool has_variable(const Expr& e, const Expr& var) {
+  bool has = false;
+  for_each_part(e,
+                [&](const Expr& part) { has |= part->op == Op::var && part->id() == var->id(); });
+  return has;
+}
+
 }  // namespace
 
 const PhaseWriter::Kept* PhaseWriter::kept_as(const Kept& kept) const {
@@ -117,6 +124,24 @@ std::vector<PhaseWriter::Wide> PhaseWriter::find_wide(const Elements& elements, 
       return o.is_certain && o.index == u.index && size(o) <= size(u);
     });
   };
+  // The index of the chunk's first element, for each repeat.
+  const auto first_indices = [&](const Expr& at) {
+    Exprs indices;
+    for (int64_t r = 0; r < elements.repeats; ++r) {
+      VariableValues values = {{var->id(), from + Expr(r * elements.stride)}};
+      if (elements.row.defined()) values[elements.row->id()] = elements.first_row + Expr(r);
+      indices.push_back(replaced(at, values));
+    }
+    return indices;
+  };
+  // Or of which ranges say that it is there, whatever the branch.
+  const auto is_there = [&](const Use& u) {
+    const int64_t n = from_.buffers[static_cast<size_t>(u.buffer)].elements;
+    return !u.is_write && std::ranges::all_of(first_indices(replaced(u.index, lets)), [&](auto& i) {
+      const auto range = ranges_.of(i);
+      return range && range->low >= 0 && range->high + elements.chunk <= n;
+    });
+  };
   std::vector<Wide> out;
   for (const Use& u : uses.list) {
     const auto known = std::ranges::find_if(
@@ -125,7 +150,7 @@ std::vector<PhaseWriter::Wide> PhaseWriter::find_wide(const Elements& elements, 
       known->is_written |= u.is_write;
       continue;
     }
-    if (!(u.is_certain || is_within(u)) || !is_neighbours(u)) continue;
+    if (!is_neighbours(u) || !(u.is_certain || is_within(u) || is_there(u))) continue;
     // What is written is accessed nowhere else.
     const bool is_stored = std::ranges::any_of(
         uses.list, [&](const Use& o) { return o.buffer == u.buffer && o.is_write; });
@@ -135,13 +160,7 @@ std::vector<PhaseWriter::Wide> PhaseWriter::find_wide(const Elements& elements, 
       continue;
     const loop::Buffer& b = from_.buffers[static_cast<size_t>(u.buffer)];
     const Expr at = replaced(u.index, lets);
-    Exprs indices;
-    for (int64_t r = 0; r < elements.repeats; ++r) {
-      VariableValues values = {{var->id(), from + Expr(r * elements.stride)}};
-      if (elements.row.defined()) values[elements.row->id()] = elements.first_row + Expr(r);
-      indices.push_back(replaced(at, values));
-    }
-    out.push_back({0, u.buffer, u.index, std::move(indices), !u.is_write, u.is_write});
+    out.push_back({0, u.buffer, u.index, first_indices(at), !u.is_write, u.is_write});
     out.back().by_element = replaced(at, VariableValues{{var->id(), shared_variable()}});
     const int64_t* count = elements.count.as_const_int();
     const auto writes = written_.find(u.buffer);
@@ -172,8 +191,10 @@ std::vector<PhaseWriter::Wide> PhaseWriter::find_wide(const Elements& elements, 
         kept_.push_back(std::move(kept));
       continue;
     }
+    out.back().is_of_all = elements.row.defined() && !is_stored && !has_variable(at, elements.row);
     out.back().local =
-        add_buffer(b.name, b.dtype, elements.chunk * elements.repeats, Space::thread);
+        add_buffer(b.name, b.dtype, elements.chunk * (out.back().is_of_all ? 1 : elements.repeats),
+                   Space::thread);
   }
   affines_.set_loop({});
   return out;

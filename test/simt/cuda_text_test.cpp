@@ -59,6 +59,15 @@ TEST(CudaText, how_phases_are_started) {
   EXPECT_TRUE(text_has(k, "__launch_bounds__(128)"));
 }
 
+// Of rows of which a thread reads several chunks at a time a processor has room for some.
+TEST(CudaText, how_many_blocks_a_processor_has_room_for) {
+  const CudaKernel k = cuda_of(
+      "kernel %x(%x: bf16[103022592] update) work 103022592 {\n  for p in 2048 parallel {\n"
+      "    for j in 50304 independent {\n      let t = %x[p*50304 + j]\n"
+      "      %x[p*50304 + j] = t + t\n    }\n  }\n}\n");
+  EXPECT_TRUE(text_has(k, "__launch_bounds__(512, 2)")) << k.text;
+}
+
 TEST(CudaText, scalars_of_f32_come_as_bits) {
   const CudaKernel k =
       cuda_of("kernel %y(%y: f32[1] write, rate: f32 scalar) {\n  %y[0] = rate*2.0\n}\n");

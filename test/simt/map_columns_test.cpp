@@ -29,6 +29,20 @@ TEST(MapColumns, columns_are_split_among_threads) {
   EXPECT_EQ(mapped(parts).phases[0].threads, 512);
 }
 
+// What a branch of a select may read is read at once where it is known to be there.
+TEST(MapColumns, reads_in_branches) {
+  const auto of = [](int64_t elements) {
+    return test::with(
+        "kernel %y(%x: bf16[6272] read, %m: bool[6272] read, %g: bf16[G] read, %y: f32[64] write) "
+        "work 6272 {\n  for p in 1 parallel {\n    for c in 64 lanes {\n"
+        "      fold over r in 98 {\n        s = sum of select(%m[r*64 + c], 0.0, "
+        "%g[truncdiv(r, 49)*64 + c])*%x[r*64 + c]\n      }\n      %y[c] = s\n    }\n  }\n}\n",
+        {{"G", elements}});
+  };
+  EXPECT_EQ(test::wrong(of(128)), "");
+  EXPECT_GT(test::count<CopyIn>(mapped(of(128))), test::count<CopyIn>(mapped(of(120))));
+}
+
 // Sums of the columns of %x and %z, and a third loop that reads or doesn't read what one writes.
 std::string sums_of_two(const char* third) {
   return fmt::format(

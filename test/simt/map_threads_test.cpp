@@ -411,7 +411,7 @@ TEST(MapThreads, what_a_row_reads_again_stays_in_registers) {
   EXPECT_EQ(copies("bf16", 8184), 8 + 8);
   EXPECT_EQ(copies("f32", 8184), 8 + 2);  // both together are too much
   // More than registers hold: once in each loop, in that which writes some at a time.
-  EXPECT_EQ(copies("f32", 32760), 3 + 4 + 1);
+  EXPECT_EQ(copies("f32", 32760), 3 + 2 + 1);
 }
 
 // A row of sums that is stored, folded and read again; with `again`, another statement that writes
@@ -463,6 +463,13 @@ TEST(MapThreads, rows_that_are_written_are_read_some_chunks_at_a_time) {
   EXPECT_EQ(copies("bf16", 50304), 4 + 1);
   EXPECT_EQ(copies("f32", 49152), 4);  // nothing is left
   EXPECT_EQ(copies("f32", 8200), 4 + 1);
+  // A processor has room for 1024 of their threads.
+  const auto at_once = [&](const char* type, int64_t n) {
+    return mapped(of(type, n, 2048)).phases[0].at_once;
+  };
+  EXPECT_EQ(at_once("bf16", 50304), 2);
+  EXPECT_EQ(at_once("f32", 16384), 4);
+  EXPECT_EQ(at_once("bf16", 768), 1);
 }
 
 // ---- around it

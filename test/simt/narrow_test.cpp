@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "loop/replace.h"
 #include "test/simt/threads.h"
 
 namespace cleave::simt {
@@ -158,6 +159,24 @@ TEST_F(NarrowIndices, random_expressions) {
   }
   EXPECT_GT(narrow, 500);
   EXPECT_GT(wide, 500);
+}
+
+// i is compared with any number m in 32 bits, and m with what is left of it in 32.
+TEST_F(NarrowIndices, equality_with_any_number) {
+  for (const Expr& e : {binary(Op::eq, i, m), binary(Op::eq, m, i)}) {
+    const Expr value = select(e, Expr(1), Expr(0));
+    const Expr made = stored(i, value).value;
+    int of_64 = 0;
+    loop::for_each_part(made, [&](const Expr& part) {
+      if (part->op != Op::eq) return;
+      of_64 += part->args[0].type() == DType::i64;
+      EXPECT_TRUE(part->args[0].type() == DType::i32 || part->args[1] == m);
+    });
+    EXPECT_EQ(of_64, 1);
+    for (const int64_t number : {0L, 5L, 767L, 5L + (1L << 32), -1L, -100L, 5L - (1L << 40)})
+      for (const int64_t at : {0, 5, 767})
+        EXPECT_EQ(test::evaluate(made, {{2, at}, {5, number}}), at == number) << number;
+  }
 }
 
 }  // namespace

@@ -51,6 +51,8 @@ int64_t value_of(const Expr& e, const std::vector<int64_t>& a) {
     case Op::max: return std::max(a[0], a[1]);
     case Op::bit_and: return a[0] & a[1];
     case Op::lt: return a[0] < a[1];
+    case Op::eq: return a[0] == a[1];
+    case Op::logical_and: return a[0] && a[1];
     case Op::select: return a[0] ? a[1] : a[2];
     case Op::cast: return a[0];
     case Op::truncdiv: return a[1] == 0 ? 0 : a[0] / a[1];
