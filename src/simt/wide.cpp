@@ -37,12 +37,22 @@ class Uses {
     for (const Expr& root : roots)
       for_each_part(root, [&](const Expr& e) {
         if (e->op == Op::load)
-          list.push_back(
-              {e->buffer(), e->args[0], false, is_certain && parts.is_always_reached(e)});
+          list.push_back({e->buffer(), e->args[0], false,
+                          is_certain && parts.is_always_reached(e) && !is_checked(e->args[0])});
       });
   }
 
  private:
+  // A check before decides whether such an element is read: the index depends on what it looks at.
+  bool is_checked(const Expr& index) const {
+    bool is = false;
+    if (!checked_.empty())
+      for_each_part(replaced(index, lets), [&](const Expr& part) {
+        is |= part->op == Op::var && checked_.contains(part->id());
+      });
+    return is;
+  }
+
   void stmt(const loop::Stmt& s, bool is_certain) {
     if (auto* l = std::get_if<loop::Let>(&s.node)) {
       inside.insert(l->var->id());
@@ -58,6 +68,9 @@ class Uses {
       list.push_back({st->buffer, st->index, true, is_certain});
     } else if (auto* c = std::get_if<loop::Check>(&s.node)) {
       values({c->condition, c->value, c->bound}, is_certain);
+      for_each_part(replaced(c->condition, lets), [&](const Expr& part) {
+        if (part->op == Op::var) checked_.insert(part->id());
+      });
     } else if (auto* i = std::get_if<loop::If>(&s.node)) {
       values({i->condition}, is_certain);
       block(i->then, 0, false);
@@ -74,6 +87,8 @@ class Uses {
       }
     }
   }
+
+  std::unordered_set<int64_t> checked_;  // variables in the conditions of checks so far
 };
 
 bool has_variable(const Expr& e, const Expr& var) {

@@ -497,6 +497,13 @@ TEST(MapThreads, checks) {
       "    check lt(at, R) \"index: out of range\" index at bound R\n"
       "    for j in 1000 independent {\n      %y[p*1000 + j] = %x[at*1000 + j]\n    }\n  }\n}\n";
   for (const int64_t bound : {0, 4}) expect_right(rows, {1}, bound);
+  // A row that the check refuses isn't there, so nothing of it is read at once before the check.
+  const std::string inside =
+      "kernel %y(%i: i64[3] read, %x: f32[R000] read, %y: f32[3000] write) {\n"
+      "  for p in 3 parallel {\n    let at = %i[p]\n    for j in 1000 independent {\n"
+      "      check lt(at, R) \"index: out of range\" index at bound R\n"
+      "      %y[p*1000 + j] = %x[at*1000 + j]\n    }\n  }\n}\n";
+  for (const int64_t bound : {1, 2, 4}) expect_right(inside, {1}, bound);
 }
 
 TEST(MapThreads, scalars) {
