@@ -5,8 +5,8 @@
 #include "compile/stages.h"
 #include "ir/result_strides.h"
 #include "lower/fuse.h"
+#include "lower/join_products.h"
 #include "lower/offload.h"
-#include "lower/plan_memory.h"
 
 namespace cleave {
 
@@ -37,7 +37,7 @@ Result<ProgramBytes> StagePlanner::bytes(const Graph& graph, const Wanted& wante
   CLEAVE_TRY(MeasuredProgram measured, measure_program(graph, *backend_));
   ProgramBytes out{measured.bound.placeholders, measured.bound.arena};
   if (!wanted(out)) return out;
-  CLEAVE_TRY(const PlannedProgram plan, plan_memory(std::move(measured.lowered)));
+  CLEAVE_TRY(const PlannedProgram plan, plan_joined(std::move(measured.lowered)));
   out.arena = plan.arena_bytes;
   out.is_exact = true;
   return out;
@@ -50,7 +50,7 @@ Result<std::optional<ProgramPlanner::Offloaded>> StagePlanner::offloaded(const G
   const int64_t placeholders = measured.bound.placeholders;
   if (!offload(measured.lowered, room - placeholders, backend_->rates()))
     return std::optional<Offloaded>();
-  CLEAVE_TRY(const PlannedProgram plan, plan_memory(std::move(measured.lowered)));
+  CLEAVE_TRY(const PlannedProgram plan, plan_joined(std::move(measured.lowered)));
   return std::optional<Offloaded>(
       {{placeholders, plan.arena_bytes, true}, copied_out(plan.lowered)});
 }

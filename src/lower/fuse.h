@@ -25,8 +25,8 @@
 //
 // Phases: returned views become copies that can be fused (fuse_returned.h), calls are classified
 // (fuse_calls.h) and grouped (fuse_groups.h), groups that can't be one kernel are split
-// (fuse_split.h), and the graph is rewritten (fuse_rewrite.h). Calls are grouped in several ways, of
-// which the fastest by the costs is taken (fuse_plan.h). Linear in the nodes. The graph must be
+// (fuse_split.h), and the graph is rewritten (fuse_rewrite.h). Calls are grouped in several ways,
+// of which the fastest by the costs is taken (fuse_plan.h). Linear in the nodes. The graph must be
 // static; subgraphs of cond and while_loop are fused too.
 #pragma once
 #include "ir/graph.h"

@@ -64,8 +64,8 @@ struct FuseCalls {
 FuseCalls describe_calls(const Graph& graph, const FuseCosts& costs,
                          const std::set<NodeId>& again = {});
 
-// Whether the call has one result, which isn't returned and is computed from its operands alone, and
-// only calls that may be fused read it, directly or through views.
+// Whether the call has one result, which isn't returned and is computed from its operands alone,
+// and only calls that may be fused read it, directly or through views.
 bool may_repeat(const Graph& graph, const FuseCalls& calls, NodeId n);
 
 // ---- used by all three phases
