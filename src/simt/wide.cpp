@@ -43,6 +43,12 @@ class Uses {
   }
 
  private:
+  // Not what a load's index depends on: it is the loaded number that is looked at.
+  void add_checked(const Expr& e) {
+    if (e->op == Op::var) checked_.insert(e->id());
+    if (e->op != Op::load)
+      for (const Expr& part : e->args) add_checked(part);
+  }
   // A check before decides whether such an element is read: the index depends on what it looks at.
   bool is_checked(const Expr& index) const {
     bool is = false;
@@ -68,9 +74,7 @@ class Uses {
       list.push_back({st->buffer, st->index, true, is_certain});
     } else if (auto* c = std::get_if<loop::Check>(&s.node)) {
       values({c->condition, c->value, c->bound}, is_certain);
-      for_each_part(replaced(c->condition, lets), [&](const Expr& part) {
-        if (part->op == Op::var) checked_.insert(part->id());
-      });
+      add_checked(replaced(c->condition, lets));
     } else if (auto* i = std::get_if<loop::If>(&s.node)) {
       values({i->condition}, is_certain);
       block(i->then, 0, false);
