@@ -63,4 +63,11 @@ void for_each_part(const Expr& e, const std::function<void(const Expr&)>& f) {
   visit(e, seen, f);
 }
 
+bool has_variable(const Expr& e, const Expr& var) {
+  bool has = false;
+  for_each_part(e,
+                [&](const Expr& part) { has |= part->op == Op::var && part->id() == var->id(); });
+  return has;
+}
+
 }  // namespace cleave::loop

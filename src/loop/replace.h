@@ -19,4 +19,7 @@ Expr replaced(const Expr& e, const VariableValues& values);
 // Calls f with each node of the expression, each once.
 void for_each_part(const Expr& e, const std::function<void(const Expr&)>& f);
 
+// Whether the variable is a part of e.
+bool has_variable(const Expr& e, const Expr& var);
+
 }  // namespace cleave::loop

@@ -135,10 +135,10 @@ int64_t bytes_in(LoweredProgram& p, const std::vector<size_t>& order) {
 
 void run_early(LoweredProgram& p) {
   if (has_jumps(p)) return;
-  const int64_t before = measure_memory(p).arena;
   Mover mover(p);
   std::vector<size_t> best = order_of(mover.slots({}));
   if (std::ranges::is_sorted(best)) return;
+  const int64_t before = measure_memory(p).arena;
   int64_t bytes = bytes_in(p, best);
   if (const std::vector<JoinedCalls> jobs = joinable_calls(p); !jobs.empty())
     if (std::vector<size_t> other = order_of(mover.slots(jobs)); other != best)

@@ -24,15 +24,14 @@ constexpr GemmSizes amx_sizes = {.mr = 32,
                                  .sums_in_c = false,
                                  .sums_are_floats = true};
 
-constexpr GemmSizes amx_bytes_sizes = {.mr = 32,
-                                       .nr = 32,
-                                       .max_kc = 1024,
-                                       .span = 64 * 1024,
-                                       .depth = 64,
-                                       .packed_size = 1,
-                                       .sum_size = 4,
-                                       .sums_in_c = false,
-                                       .sums_are_floats = false};
+// Twice as many values of k, of half the size.
+constexpr GemmSizes amx_bytes_sizes = [] {
+  GemmSizes out = amx_sizes;
+  out.max_kc *= 2, out.span *= 2, out.depth *= 2;
+  out.packed_size = 1;
+  out.sums_are_floats = false;
+  return out;
+}();
 
 }  // namespace
 }  // namespace cleave::runtime

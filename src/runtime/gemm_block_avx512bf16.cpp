@@ -24,15 +24,11 @@ constexpr GemmSizes bf16_sizes = {.mr = 12,
                                   .sums_in_c = false,
                                   .sums_are_floats = true};
 
-constexpr GemmSizes byte_sizes = {.mr = 12,
-                                  .nr = 32,
-                                  .max_kc = 768,
-                                  .span = 64 * 768,
-                                  .depth = 2,
-                                  .packed_size = 2,
-                                  .sum_size = 4,
-                                  .sums_in_c = false,
-                                  .sums_are_floats = false};
+constexpr GemmSizes byte_sizes = [] {
+  GemmSizes out = bf16_sizes;
+  out.sums_are_floats = false;
+  return out;
+}();
 
 }  // namespace
 }  // namespace cleave::runtime

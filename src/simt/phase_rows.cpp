@@ -22,13 +22,6 @@ namespace {
 constexpr int64_t most_rows = 4, most_row_bytes = 192;  // of a thread, all of them together
 constexpr int few_threads = 128;
 
-bool depends_on(const Expr& e, const Expr& var) {
-  bool does = false;
-  loop::for_each_part(
-      e, [&](const Expr& part) { does |= part->op == Op::var && part->id() == var->id(); });
-  return does;
-}
-
 // The loop that is all of an iteration, and only computes and stores; null: there is none.
 const loop::For* only_loop(const loop::For& f) {
   if (f.body.size() != 1) return nullptr;
@@ -54,7 +47,7 @@ int64_t PhaseWriter::rows_at_once(const loop::For& f, int team) const {
     const loop::Buffer& b = from_.buffers[static_cast<size_t>(a.buffer)];
     if (b.access == loop::Access::local) return 1;
     if (!seen.insert(a.buffer).second) continue;
-    const bool is_of_row = !a.index.defined() || depends_on(a.index, f.loop.var);
+    const bool is_of_row = !a.index.defined() || loop::has_variable(a.index, f.loop.var);
     if (is_of_row || b.elements > 1) (is_of_row ? of_row : of_all) += fold_chunk * size_of(b.dtype);
   }
   const int64_t n = *f.loop.extent.as_const_int();

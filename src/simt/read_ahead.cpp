@@ -18,6 +18,7 @@ constexpr int64_t most_bytes = 128;       // of a thread's registers, for what i
 // What statements do, those within loops and branches too.
 struct Effects {
   std::unordered_set<int64_t> accessed, written;  // buffers
+  std::unordered_set<int64_t> assigned;           // variables
   bool has_check = false, waits = false;
 
   void block(const Block& b) {
@@ -38,7 +39,7 @@ struct Effects {
   void of(const If& i) { values(i.condition), block(i.then), block(i.otherwise); }
   void of(const Let& s) { values(s.value); }
   void of(const Define& s) { values(s.value); }
-  void of(const Assign& s) { values(s.value); }
+  void of(const Assign& s) { values(s.value), assigned.insert(s.var->id()); }
   void of(const Store& s) { values(s.index), values(s.value), write(s.buffer); }
   void of(const Check& c) {
     values(c.condition), values(c.value), values(c.bound);
@@ -105,12 +106,12 @@ class Mover {
       return false;
     const Buffer& from = buffers_[static_cast<size_t>(copy->from)];
     return from.elements * size_of(from.dtype) >= large_bytes &&
-           find_lets(b, to, i, copy->index, lets);
+           find_lets(b, to, i, copy->index, before, lets);
   }
 
   // The variables of `e` that statements [to, end) define: all of them must be such that they may
-  // be defined earlier.
-  bool find_lets(const Block& b, size_t to, size_t end, const Expr& e,
+  // be defined earlier, and none is assigned by the statements `before`.
+  bool find_lets(const Block& b, size_t to, size_t end, const Expr& e, const Effects& before,
                  std::vector<size_t>& lets) const {
     if (e->reads_memory) return false;
     std::unordered_set<int64_t> needed;
@@ -131,7 +132,7 @@ class Mover {
         return false;
       }
     }
-    return true;
+    return std::ranges::none_of(needed, [&](int64_t v) { return before.assigned.contains(v); });
   }
 
   static void move(Block& b, size_t from, size_t to) {

@@ -10,6 +10,7 @@
 namespace cleave::simt {
 
 using loop::for_each_part;
+using loop::has_variable;
 using loop::Op;
 using loop::replaced;
 using loop::VariableValues;
@@ -94,13 +95,6 @@ class Uses {
 
   std::unordered_set<int64_t> checked_;  // variables in the conditions of checks so far
 };
-
-bool has_variable(const Expr& e, const Expr& var) {
-  bool has = false;
-  for_each_part(e,
-                [&](const Expr& part) { has |= part->op == Op::var && part->id() == var->id(); });
-  return has;
-}
 
 }  // namespace
 

@@ -240,21 +240,24 @@ TEST(Lanes, IntegerOperations) {
 // Padding: the arm that reads is out of range in the other lanes.
 TEST(Lanes, UntakenArmsReadNothing) {
   for (int64_t n : {16, 29, 64}) {
-    const std::string text =
-        check(kernel({{"x", DType::f32, {n}},
-                      {"at", DType::i64, {n}},
-                      {"y", DType::f32, {n + 5000}, Access::write}},
-                     [&](KernelBuilder& k) {
-                       k.parallel({n + 5000}, [&](const Exprs& i) {
-                         Expr inside = binary(Op::lt, i[0], Expr(n));
-                         Expr far = binary(Op::gt, i[0], Expr(n + 4000));
-                         Expr nested = select(far, f32(3), k.load(0, {Expr(n - 1) - i[0]}));
-                         Expr indirect = k.load(0, {k.load(1, i)});
-                         k.store(0, i,
-                                 select(inside, indirect + k.load(0, i), f32(1)) +
-                                     select(inside, nested, f32(2)));
-                       });
-                     }));
+    const std::string text = check(kernel(
+        {{"x", DType::f32, {n}},
+         {"at", DType::i64, {n}},
+         {"y", DType::f32, {n + 5000}, Access::write}},
+        [&](KernelBuilder& k) {
+          k.parallel({n + 5000}, [&](const Exprs& i) {
+            Expr inside = binary(Op::lt, i[0], Expr(n));
+            Expr far = binary(Op::gt, i[0], Expr(n + 4000));
+            Expr nested = select(far, f32(3), k.load(0, {Expr(n - 1) - i[0]}));
+            Expr indirect = k.load(0, {k.load(1, i)});
+            // Another lane's place is terabytes away.
+            Expr away = binary(Op::max, i[0] - Expr(n - 1), Expr(0)) * Expr(int64_t{1} << 32);
+            Expr gathered = k.load(0, {away + Expr(n - 1) - i[0]});
+            k.store(0, i,
+                    select(inside, indirect + k.load(0, i), f32(1)) +
+                        select(inside, nested, f32(2)) + select(inside, gathered, f32(3)));
+          });
+        }));
     EXPECT_TRUE(in_lanes(text)) << text;
   }
 }

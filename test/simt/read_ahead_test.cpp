@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "simt/map_threads.h"
+#include "simt/read_ahead.h"
 #include "test/simt/mapped.h"
 
 namespace cleave::simt {
@@ -69,6 +70,30 @@ TEST(ReadAhead, not_over_a_check) {
 TEST(ReadAhead, not_over_a_write) {
   const std::string write = "      %y[p*16*N + m*N] = s\n";
   EXPECT_EQ(reads_of_z(of(32, 768, write)), std::pair(0, 3));
+}
+
+// The place of the second read is another one behind the assignment.
+TEST(ReadAhead, not_over_an_assignment_of_its_place) {
+  const auto buffer = [](const std::string& name, int64_t elements, Space space) {
+    Buffer b;
+    b.name = name, b.dtype = DType::f32, b.elements = elements, b.space = space;
+    return b;
+  };
+  const std::vector<Buffer> buffers = {
+      buffer("x", 1 << 20, Space::global), buffer("z", 1 << 20, Space::global),
+      buffer("a", 4, Space::thread), buffer("b", 4, Space::thread)};
+  const Expr m = loop::make_var(1, "m", DType::i64), at = loop::make_var(2, "at", DType::i64),
+             sum = loop::make_var(3, "sum", DType::f32);
+  for (const bool is_assigned : {false, true}) {
+    For each{.var = m, .begin = Expr(0), .end = Expr(8), .body = {}};
+    each.body.push_back({CopyIn{2, 0, m * Expr(4), 0, 4}});
+    each.body.push_back({Exchange{sum, loop::load(2, DType::f32, Expr(0))}});
+    if (is_assigned) each.body.push_back({Assign{at, at + Expr(4)}});
+    each.body.push_back({CopyIn{3, 1, at, 0, 4}});
+    Block body = {{std::move(each)}};
+    read_ahead(body, buffers);
+    EXPECT_EQ(reads_around(body, 1), is_assigned ? std::pair(0, 1) : std::pair(1, 0));
+  }
 }
 
 TEST(ReadAhead, as_much_as_registers_hold) {
