@@ -99,6 +99,7 @@ struct Phase {
   Expr block, thread;  // their numbers
   Block body;
   int at_once = 1;  // blocks that a processor has room for, at least: bounds a thread's registers
+  int part_of = 0;  // of which loop it is one of several parts (split_parts.h); 0: of none
 };
 
 struct Kernel {

@@ -6,7 +6,8 @@
 
 namespace cleave::simt {
 
-Kernel map_threads(const loop::Kernel& kernel, const MapSizes& sizes) {
+Kernel map_threads(const loop::Kernel& kernel, const MapSizes& sizes,
+                   const std::optional<BufferPairs>& shared) {
   if (!kernel.is_scheduled) throw_bug("simt: {} is not scheduled", kernel.name);
   Kernel out{.name = kernel.name, .buffers = {}, .scalars = kernel.scalars, .phases = {}};
   for (const loop::Buffer& b : kernel.buffers) {
@@ -14,7 +15,7 @@ Kernel map_threads(const loop::Kernel& kernel, const MapSizes& sizes) {
     static_cast<loop::Buffer&>(made) = b;
     out.buffers.push_back(std::move(made));
   }
-  PhaseWriter writer(kernel, out, schedule::next_variable(kernel.body), sizes);
+  PhaseWriter writer(kernel, out, schedule::next_variable(kernel.body), sizes, shared);
   loop::Block serial;
   const auto flush = [&] {
     if (!serial.empty()) writer.serial(std::exchange(serial, {}));

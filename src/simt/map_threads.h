@@ -7,6 +7,8 @@
 // Sums are folded in another order than loop/kernel.h says, but one that depends on the shape alone
 // (team.h), in f64 above 8 neighbours.
 #pragma once
+#include <optional>
+
 #include "simt/kernel.h"
 
 namespace cleave::simt {
@@ -18,7 +20,11 @@ struct MapSizes {
   int64_t medium = int64_t{1} << 17, large = int64_t{1} << 21;  // elements of a flat loop
 };
 
-// Precondition: the kernel is scheduled.
-Kernel map_threads(const loop::Kernel& kernel, const MapSizes& sizes = {});
+// Buffers that may be in one place, of which one is written: their accesses stay in order.
+using BufferPairs = std::vector<std::pair<size_t, size_t>>;
+
+// shared: of the kernel's buffers; nullopt: any two of them. Precondition: the kernel is scheduled.
+Kernel map_threads(const loop::Kernel& kernel, const MapSizes& sizes = {},
+                   const std::optional<BufferPairs>& shared = BufferPairs());
 
 }  // namespace cleave::simt

@@ -70,8 +70,10 @@ bool goes_with(const Run& run, const Phase& p, const Uses& uses, int64_t shared)
   const auto meet = [](const auto& a, const auto& b) {
     return std::ranges::any_of(a, [&](int64_t x) { return b.contains(x); });
   };
+  const bool is_part = p.part_of != 0 && p.part_of == first.part_of;
   return p.threads == first.threads && p.at_once == first.at_once && p.blocks > 0 &&
-         p.blocks <= most_blocks && first.blocks > 0 && first.blocks <= most_blocks &&
+         first.blocks > 0 &&
+         (is_part || (p.blocks <= most_blocks && first.blocks <= most_blocks)) &&
          p.block.type() == first.block.type() && p.thread.type() == first.thread.type() &&
          run.shared + shared <= shared_bytes && !meet(run.uses.writes, uses.writes) &&
          !meet(run.uses.writes, uses.reads) && !meet(run.uses.reads, uses.writes);

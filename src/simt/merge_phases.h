@@ -8,7 +8,8 @@
 
 namespace cleave::simt {
 
-// Phases of equal threads, of few blocks, none of which writes what another one accesses.
+// Phases of equal threads, of few blocks or parts of one loop, none of which writes what another
+// one accesses.
 void merge_phases(Kernel& kernel);
 
 }  // namespace cleave::simt

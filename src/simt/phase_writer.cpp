@@ -7,6 +7,7 @@
 #include "simt/drop_unread.h"
 #include "simt/narrow.h"
 #include "simt/read_ahead.h"
+#include "simt/split_parts.h"
 #include "simt/team.h"
 
 namespace cleave::simt {
@@ -166,7 +167,7 @@ void PhaseWriter::parallel(const loop::For& f) {
     return std::holds_alternative<loop::For>(s.node) ||
            std::holds_alternative<loop::Reduce>(s.node) || std::holds_alternative<loop::If>(s.node);
   });
-  if (!has_loops) return flat(f);
+  if (!has_loops) return flat_parts(f);
   if (const loop::For* row = flat_row(f)) return flat_rows(f, *row);
   const int team = team_threads(f.body, from_);
   if (const int64_t n = rows_at_once(f, team); n > 1) return rows(f, team, n);
@@ -251,6 +252,16 @@ int64_t PhaseWriter::flat_repeats(const loop::For& f, int64_t block_elements) co
                          blocks_for(n, block_elements * repeats) < 4 * sizes_.many_blocks))
     repeats /= 2;
   return repeats;
+}
+
+void PhaseWriter::flat_parts(const loop::For& f) {
+  if (!shared_) return flat(f);
+  const std::vector<loop::For> parts = split_parts(f, from_.buffers, *shared_);
+  const size_t first = to_.phases.size();
+  for (const loop::For& part : parts) flat(part);
+  if (parts.size() == 1) return;
+  ++parts_;
+  for (size_t p = first; p < to_.phases.size(); ++p) to_.phases[p].part_of = parts_;
 }
 
 void PhaseWriter::flat(const loop::For& f) {

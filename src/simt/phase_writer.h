@@ -37,8 +37,9 @@ struct Elements {
 
 class PhaseWriter {
  public:
-  PhaseWriter(const loop::Kernel& from, Kernel& to, int64_t next_variable, const MapSizes& sizes)
-      : from_(from), to_(to), next_(next_variable), sizes_(sizes) {}
+  PhaseWriter(const loop::Kernel& from, Kernel& to, int64_t next_variable, const MapSizes& sizes,
+              const std::optional<BufferPairs>& shared)
+      : from_(from), to_(to), next_(next_variable), sizes_(sizes), shared_(shared) {}
   void parallel(const loop::For& f);
   void serial(const loop::Block& statements);
 
@@ -58,6 +59,7 @@ class PhaseWriter {
   void place_locals(const loop::Block& body);
   void end(int64_t blocks, int threads, Block body);
   void flat(const loop::For& f);
+  void flat_parts(const loop::For& f);
   const loop::For* flat_row(const loop::For& f) const;
   void flat_rows(const loop::For& f, const loop::For& row);
   int64_t flat_chunk(const loop::Block& body, int64_t n) const;
@@ -132,6 +134,8 @@ class PhaseWriter {
   Kernel& to_;
   int64_t next_;
   const MapSizes sizes_;
+  const std::optional<BufferPairs>& shared_;
+  int parts_ = 0;  // loops that were split
   // ---- of the phase
   Ranges ranges_;
   Affines affines_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "backend/cuda/alone_buffers.h"
 #include "backend/cuda/cuda_arena.h"
 #include "backend/cuda/cuda_kernel.h"
 #include "backend/cuda/cuda_library_device.h"
@@ -10,6 +9,7 @@
 #include "backend/cuda/emit_units.h"
 #include "backend/cuda/gemm_plan.h"
 #include "backend/cuda/library.h"
+#include "backend/cuda/shared_buffers.h"
 #include "backend/cuda/tune_products.h"
 #include "backend/unit_key.h"
 #include "base/target_file.h"
@@ -42,7 +42,7 @@ Result<EmittedCode> CudaBackend::emit(const LoweredProgram& program,
           "operator as calls of others, or compile for the processor",
           thunk.name, target().text());
   if (functions.uses.empty()) return EmittedCode();
-  return emit_kernels(program.kernels, functions, alone_buffers(program));
+  return emit_kernels(program.kernels, functions, shared_buffers(program));
 }
 
 Result<std::string> CudaBackend::identity(cache::Store*) {

@@ -26,11 +26,11 @@ void add_checks(const loop::Block& block, std::vector<std::string>& to) {
 
 EmittedCode emit_kernels(const std::vector<loop::Kernel>& kernels,
                          const schedule::SharedKernels& functions,
-                         const std::vector<std::vector<bool>>& alone) {
+                         const std::vector<SharedBuffers>& shared) {
   // What makes two kernels one unit: the function, its numbers, its loops' extents, its checks,
-  // which of its buffers are alone.
+  // which of its buffers may be in one place.
   using Key = std::tuple<size_t, std::vector<int64_t>, std::vector<int64_t>,
-                         std::vector<std::string>, std::vector<bool>>;
+                         std::vector<std::string>, SharedBuffers>;
   std::vector<std::vector<std::string>> checks(kernels.size());
   for (size_t k = 0; k < kernels.size(); ++k) add_checks(kernels[k].body, checks[k]);
   const bool may_fail = std::ranges::any_of(checks, [](const auto& c) { return !c.empty(); });
@@ -40,7 +40,7 @@ EmittedCode emit_kernels(const std::vector<loop::Kernel>& kernels,
     const auto& use = functions.uses[k];
     const auto [at, is_new] =
         first_with.try_emplace(Key(use.kernel, use.scalars, loop::phase_extents(kernels[k]),
-                                   checks[k], alone.empty() ? std::vector<bool>() : alone[k]),
+                                   checks[k], shared.empty() ? SharedBuffers() : shared[k]),
                                k);
     if (!is_new) {
       EmittedKernel same = out.kernels[at->second];
@@ -48,9 +48,9 @@ EmittedCode emit_kernels(const std::vector<loop::Kernel>& kernels,
       continue;
     }
     const std::string symbol = emit::c_identifier(kernels[k].name);
-    simt::Kernel threads = simt::map_threads(kernels[k]);
-    if (!alone.empty())
-      for (size_t b = 0; b < alone[k].size(); ++b) threads.buffers[b].is_alone = alone[k][b];
+    const SharedBuffers known = shared.empty() ? SharedBuffers() : shared[k];
+    simt::Kernel threads = simt::map_threads(kernels[k], {}, known.pairs);
+    for (size_t b = 0; b < known.alone.size(); ++b) threads.buffers[b].is_alone = known.alone[b];
     simt::CudaKernel text = simt::cuda_text(threads, symbol, may_fail);
     out.kernels.push_back({.unit = out.units.size(),
                            .phases = std::move(text.phases),

@@ -1,4 +1,4 @@
-#include "backend/cuda/alone_buffers.h"
+#include "backend/cuda/shared_buffers.h"
 
 #include <gtest/gtest.h>
 
@@ -16,44 +16,56 @@ const std::string text =
 LoweredProgram program_of(std::vector<KernelCall> calls) {
   LoweredProgram out;
   out.kernels.push_back(schedule::schedule(value_or_throw(loop::parse_kernel(text, "t"))));
+  out.storages.resize(5);
   for (KernelCall& call : calls) out.thunks.push_back({"y", std::move(call), false});
   return out;
 }
 std::vector<bool> alone(std::vector<KernelCall> calls) {
-  return cuda::alone_buffers(program_of(std::move(calls)))[0];
+  return cuda::shared_buffers(program_of(std::move(calls)))[0].alone;
 }
 using Bools = std::vector<bool>;
 
-TEST(AloneBuffers, of_storages_apart) {
+TEST(SharedBuffers, of_storages_apart) {
   EXPECT_EQ(alone({{.storages = {0, 1, 2}}}), (Bools{true, true, true}));
   EXPECT_EQ(alone({{.storages = {0, 0, 2}}}), (Bools{true, true, true}));  // both are read
 }
 
-TEST(AloneBuffers, not_of_one_storage) {
+TEST(SharedBuffers, not_of_one_storage) {
   EXPECT_EQ(alone({{.storages = {0, 1, 0}}}), (Bools{false, true, false}));
   // Of any call.
   EXPECT_EQ(alone({{.storages = {0, 1, 2}}, {.storages = {3, 4, 4}}, {.storages = {0, 1, 2}}}),
             (Bools{true, false, false}));
 }
 
-TEST(AloneBuffers, not_where_a_call_may_write_in_place) {
+TEST(SharedBuffers, not_where_a_call_may_write_in_place) {
   EXPECT_EQ(alone({{.storages = {0, 1, 2}, .in_place = {{1, 2}}}}), (Bools{true, false, false}));
 }
 
-TEST(AloneBuffers, not_what_is_read_and_written) {
+// Memory of the caller isn't the arena's.
+TEST(SharedBuffers, of_a_placeholder_and_the_arena) {
+  LoweredProgram p = program_of({{.storages = {0, 1, 2}, .in_place = {{1, 2}}}});
+  EXPECT_EQ(cuda::shared_buffers(p)[0].pairs, (simt::BufferPairs{{1, 2}}));
+  p.storages[1].placeholder = 0;
+  EXPECT_EQ(cuda::shared_buffers(p)[0].pairs, simt::BufferPairs{});
+  EXPECT_EQ(cuda::shared_buffers(p)[0].alone, (Bools{true, true, true}));
+}
+
+TEST(SharedBuffers, not_what_is_read_and_written) {
   LoweredProgram p = program_of({{.storages = {0, 1, 2}}});
   p.kernels[0].buffers[2].access = loop::Access::update;
-  EXPECT_EQ(cuda::alone_buffers(p)[0], (Bools{true, true, false}));
+  EXPECT_EQ(cuda::shared_buffers(p)[0].alone, (Bools{true, true, false}));
 }
 
-TEST(AloneBuffers, not_where_calls_are_not_known) {
+TEST(SharedBuffers, not_where_calls_are_not_known) {
   EXPECT_EQ(alone({}), (Bools{false, false, false}));
+  EXPECT_EQ(cuda::shared_buffers(program_of({}))[0].pairs, std::nullopt);
 }
 
-TEST(AloneBuffers, are_told_to_the_compiler) {
+TEST(SharedBuffers, are_told_to_the_compiler) {
   const auto emitted = [](std::vector<KernelCall> calls) {
     const LoweredProgram p = program_of(std::move(calls));
-    return cuda::emit_kernels(p.kernels, schedule::share_kernels(p.kernels), cuda::alone_buffers(p))
+    return cuda::emit_kernels(p.kernels, schedule::share_kernels(p.kernels),
+                              cuda::shared_buffers(p))
         .units[0]
         .text;
   };
