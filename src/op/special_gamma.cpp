@@ -167,7 +167,8 @@ Expr lower_polygamma(KernelBuilder& k, const OpView& op, const Expr& x) {
   const Expr turned = polynomial(k, cotangent, derivative_of_cotangent(n)) * number(pi);
   const Expr below = above * number(n % 2 == 0 ? 1 : -1) - turned;
   const Expr is_pole = binary(Op::logical_and, to_pole.at_pole, binary(Op::le, x, number(0)));
-  return select(is_pole, number(scale * INFINITY), select(reflects, below, above));
+  const Expr y = select(is_pole, number(scale * INFINITY), select(reflects, below, above));
+  return select(is_equal(x, number(-INFINITY)), number(NAN), y);
 }
 
 // ---- gradients
@@ -200,8 +201,8 @@ OpDef polygamma_entry() {
         out.push_back({{sample(t, {2, 3}).with(x)}, {{"n", n}}});
     for (const DType t : floating_dtypes)
       out.push_back({{sample(t, {3, 7}).range(0.5, 4)}, {{"n", 1}}});
-    out.push_back({{f64({6}).with({NAN, INFINITY, 0, -1, 40, 1e-3})}, {{"n", 1}}});
-    out.push_back({{f64({5}).with({NAN, INFINITY, 0, -3, 30})}, {{"n", 2}}});
+    out.push_back({{f64({7}).with({NAN, INFINITY, -INFINITY, 0, -1, 40, 1e-3})}, {{"n", 1}}});
+    out.push_back({{f64({6}).with({NAN, INFINITY, -INFINITY, 0, -3, 30})}, {{"n", 2}}});
     out.push_back({{f64({3}).range(1, 9)}, {{"n", 12}}});
     out.push_back({{f32({}).range(1, 2)}, {{"n", 2}}});
     out.push_back({{f32({0, 2})}, {{"n", 1}}});

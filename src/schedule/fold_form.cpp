@@ -33,7 +33,7 @@ FoldForm FoldForm::of(const std::vector<int64_t>& shape, const std::vector<int64
       out.runs.push_back({shape[d], folded});
   }
   const auto first = std::find_if(out.runs.begin(), out.runs.end(), [](Run r) { return r.folded; });
-  if (first == out.runs.end()) return out;
+  if (first == out.runs.end() || out.results == 0) return out;
   const Run& last = out.runs.back();
   if (!last.folded && last.extent >= loop::reduce_lanes) {
     out.kind = Kind::columns;

@@ -54,6 +54,17 @@ TEST(FoldSizes, several_folds_of_columns_in_parts) {
                    "  %c = mean(%q; dim=[0])\n  return %a, %b, %c\n");
 }
 
+TEST(FoldSizes, without_results_or_elements) {
+  for (const char* type : {"f32[0,8,32]", "f32[4,0,32]", "f32[4,8,0]", "f32[0,0,32]"})
+    for (const char* dims : {"0", "1", "2", "0,1", "0,2", "1,2"})
+      expect_right(type, fmt::format("  %a = sin(%x)\n  %s = sum(%a; dim=[{0}])\n"
+                                     "  %b = sum(%x; dim=[0])\n"
+                                     "  %d = sum(%a; dim=[1])\n  return %a, %s, %b, %d\n",
+                                     dims));
+  for (const FoldParts& cut : {FoldParts{}, FoldParts{.shares_parts = true}})
+    EXPECT_EQ(FoldForm::of({0, 8, 32}, {1}, cut).results, 0);
+}
+
 TEST(FoldSizes, parts_of_columns) {
   const FoldParts cut{.max_parts = 4096, .part_rows = 16, .partial_sums = 1 << 22};
   const auto parts = [&](int64_t rows, int64_t columns) {
