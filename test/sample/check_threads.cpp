@@ -24,6 +24,19 @@ class Memory {
     words_.resize((n * static_cast<size_t>(size_of(b.dtype)) + 15) / 16 * 2 + 2);
     for (size_t i = 0; i < n; ++i) set(i, rng);
   }
+  // Changes the last bits of f32 and f64.
+  void nudge(std::mt19937_64& rng) {
+    constexpr double relative = 1e-6;
+    const bool is_wide = buffer_.dtype == DType::f64;
+    if (!is_wide && buffer_.dtype != DType::f32) return;
+    for (size_t i = 0; i < static_cast<size_t>(buffer_.elements); ++i) {
+      const double x = number(i) * (1 + (rng() & 1 ? relative : -relative));
+      if (is_wide)
+        static_cast<double*>(data())[i] = x;
+      else
+        static_cast<float*>(data())[i] = static_cast<float>(x);
+    }
+  }
   void* data() { return reinterpret_cast<std::byte*>(words_.data()) + (is_odd() ? 8 : 0); }
   const void* data() const { return const_cast<Memory*>(this)->data(); }
 
@@ -165,6 +178,14 @@ std::string check_kernel(const loop::Kernel& kernel, uint64_t seed, ThreadsVerdi
     return std::string();
   };
   const BytecodeRun ran = run_bytecode(kernel, pointers(want), scalars);
+  const bool sums = has_sum(kernel.body);
+  const auto is_left_open = [&] {
+    if (!sums) return false;
+    std::vector<Memory> near = before;
+    for (Memory& m : near) m.nudge(rng);
+    return run_bytecode(kernel, pointers(near), scalars).failed == 0 &&
+           !differ(near, want, sums).empty();
+  };
   // As it is, and as a large one is mapped, which has the same bits.
   const simt::MapSizes usual, as_large{.many_blocks = 1, .medium = 4, .large = 64};
   std::vector<Memory> first;
@@ -178,7 +199,10 @@ std::string check_kernel(const loop::Kernel& kernel, uint64_t seed, ThreadsVerdi
     if (s.fault.has_value() != (ran.failed > 0))
       return fmt::format("{}: a check {}", kernel.name, s.fault ? "fails" : "doesn't fail");
     if (s.fault) continue;
-    if (std::string why = differ(got, want, has_sum(kernel.body)); !why.empty()) return why;
+    if (std::string why = differ(got, want, sums); !why.empty()) {
+      if (!is_left_open()) return why;
+      ++verdict.left_open;
+    }
     if (first.empty())
       first = std::move(got);
     else if (std::string why = differ(got, first, false); !why.empty())

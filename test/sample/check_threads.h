@@ -8,6 +8,9 @@ namespace cleave::random {
 
 struct ThreadsVerdict {
   int64_t kernels = 0, phases = 0, threads = 0;
+  // Kernels whose results rounding decides: inputs that differ in their last bits change them as
+  // much as the order of sums has.
+  int64_t left_open = 0;
   std::string wrong = {};  // what the first wrong kernel did; empty: all are right
   std::string text = {};   // of that kernel's loops
 };
