@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """Matrix products beside PyTorch's mm and addmm, in turns in one run: the products of bench/gemm.cpp.
 
-    python3 bench/peer_gemm.py [--rounds 3] [--model NAME] [--type bf16|i8] [BENCH_GEMM]      (build/release/bin/bench_gemm)
+    python3 bench/peer_gemm.py [--rounds 3] [--model NAME] [--type bf16|i8] [--target T] [BENCH_GEMM]
+
+BENCH_GEMM is build/release/bin/bench_gemm. With --target x86-64-v3 PyTorch is told to use AVX2 alone as well.
 
 GFLOP/s of both on one thread (processor time) and on two (wall time), PyTorch's time / ours; then for each
 model the milliseconds that all products of its step take. The least of all rounds. Needs PyTorch 2.13.
 """
 import argparse, json, math, os, subprocess, time
+
+from peer_target import environment
 
 root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -48,9 +52,12 @@ def main():
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--model")
     options.add_argument("--type", default="f32", choices=("f32", "bf16", "i8"))
+    options.add_argument("--target", help="x86-64-v3 and others: kernels of that instruction set")
     options.add_argument("bench", nargs="?", default=os.path.join(root, "build/release/bin/bench_gemm"))
     o = options.parse_args()
-    call = lambda *words: subprocess.run([o.bench, *words], stdout=subprocess.PIPE, check=True, text=True).stdout
+    os.environ.update(environment(o.target))  # before PyTorch is imported
+    aim = ["--target", o.target] if o.target else []
+    call = lambda *words: subprocess.run([o.bench, *words, *aim], stdout=subprocess.PIPE, check=True, text=True).stdout
     cases = [json.loads(line) for line in call("list").splitlines()]
     print(f"{'model':<14} {'form':<8} {'m':>6} {'k':>6} {'n':>6} {'one':>8} {'PyTorch':>8} {'ratio':>6} {'two':>8} {'PyTorch':>8} {'ratio':>6}")
     ratios, steps = ([], []), {}
