@@ -61,6 +61,29 @@ TEST(SharedBuffers, not_where_calls_are_not_known) {
   EXPECT_EQ(cuda::shared_buffers(program_of({}))[0].pairs, std::nullopt);
 }
 
+// Two results get blocks of their own, unless one may lie where the other's operand does.
+TEST(SharedBuffers, keep_what_may_meet_in_one_thread) {
+  LoweredProgram p;
+  p.kernels.push_back(schedule::schedule(value_or_throw(loop::parse_kernel(
+      "kernel %u(%x: f32[300] read, %y: f32[300] read, %u: f32[300] write, %v: f32[300] write) {\n"
+      "  for p in 300 parallel {\n    %u[p] = %x[p] + 1.0\n    %v[p] = %y[p]*2.0\n  }\n}\n",
+      "t"))));
+  p.storages.resize(4);
+  const auto blocks = [&](std::vector<InPlace> in_place) {
+    p.thunks = {
+        {"u", KernelCall{.storages = {0, 1, 2, 3}, .in_place = std::move(in_place)}, false}};
+    const EmittedCode code =
+        cuda::emit_kernels(p.kernels, schedule::share_kernels(p.kernels), cuda::shared_buffers(p));
+    EXPECT_EQ(code.kernels[0].phases.size(), 1u);
+    return code.kernels[0].phases[0].launch.blocks;
+  };
+  EXPECT_EQ(blocks({}), 6);
+  EXPECT_EQ(blocks({{0, 2}, {1, 3}}), 6);
+  EXPECT_EQ(blocks({{0, 3}}), 3);
+  p.storages[0].placeholder = 0;
+  EXPECT_EQ(blocks({{0, 3}}), 6);
+}
+
 TEST(SharedBuffers, are_told_to_the_compiler) {
   const auto emitted = [](std::vector<KernelCall> calls) {
     const LoweredProgram p = program_of(std::move(calls));

@@ -7,6 +7,7 @@
 #include "simt/cuda_text.h"
 #include "simt/map_threads.h"
 #include "test/sample/check_threads.h"
+#include "test/simt/threads.h"
 
 namespace cleave::random {
 namespace {
@@ -20,6 +21,23 @@ TEST(RandomKernels, as_threads_are_what_they_are_as_bytecode) {
     kernels += v.kernels;
   }
   EXPECT_GT(kernels, 100);
+}
+
+// The order of a sum shows in a sine of it that turns a million times.
+TEST(RandomKernels, what_rounding_decides_is_left_open) {
+  const auto checked = [](const char* factor) {
+    return check_threads({simt::test::loops(fmt::format(
+                             "kernel %y(%x: f32[6000] read, %y: f32[6] write) work 6000 {{\n"
+                             "  for p in 6 parallel {{\n    fold over r in 1000 {{\n"
+                             "      s = sum of %x[p*1000 + r]\n    }}\n"
+                             "    %y[p] = sin(s*{})\n  }}\n}}\n",
+                             factor))},
+                         5);
+  };
+  EXPECT_EQ(checked("1.0").left_open, 0);
+  EXPECT_EQ(checked("1.0").wrong, "");
+  EXPECT_GT(checked("1000000.0").left_open, 0);
+  EXPECT_EQ(checked("1000000.0").wrong, "");
 }
 
 TEST(RandomKernels, compile_where_nvrtc_is) {
