@@ -45,8 +45,11 @@ TEST(SharedBuffers, not_where_a_call_may_write_in_place) {
 TEST(SharedBuffers, of_a_placeholder_and_the_arena) {
   LoweredProgram p = program_of({{.storages = {0, 1, 2}, .in_place = {{1, 2}}}});
   EXPECT_EQ(cuda::shared_buffers(p)[0].pairs, (simt::BufferPairs{{1, 2}}));
-  p.storages[1].placeholder = 0;
-  EXPECT_EQ(cuda::shared_buffers(p)[0].pairs, simt::BufferPairs{});
+  for (const size_t at : {2, 1}) {  // the result's, the operand's
+    p.storages[1].placeholder = p.storages[2].placeholder = -1;
+    p.storages[at].placeholder = 0;
+    EXPECT_EQ(cuda::shared_buffers(p)[0].pairs, simt::BufferPairs{}) << at;
+  }
   EXPECT_EQ(cuda::shared_buffers(p)[0].alone, (Bools{true, true, true}));
 }
 
