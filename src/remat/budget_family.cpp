@@ -226,6 +226,28 @@ Result<ProgramTasks::Bound> BudgetFamily::lower_bound() {
   return least;
 }
 
+// The least budget at which a member that is offered fits.
+Result<int64_t> BudgetFamily::least_offered() {
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (size_t k = 0; k < members_.size(); ++k) {
+    if (offered_from(k) >= least) continue;
+    CLEAVE_TRY(const int64_t bytes, peak_within(k, least));
+    least = std::min(least, std::max(bytes, offered_from(k)));
+  }
+  return least;
+}
+
+// What is offered at `least`, the least budget of all, is offered below it too.
+Result<std::optional<size_t>> BudgetFamily::cheapest_below(int64_t least, int64_t room) {
+  std::optional<size_t> best;
+  for (size_t k = 0; k < members_.size(); ++k) {
+    if (offered_from(k) > least) continue;
+    CLEAVE_TRY(const int64_t bytes, peak_within(k, room));
+    if (bytes <= room && (!best || is_better(members_[k], members_[*best]))) best = k;
+  }
+  return best;
+}
+
 Result<std::optional<size_t>> BudgetFamily::cheapest_sequence(int64_t room) {
   std::optional<size_t> best;
   std::optional<int> last_level;  // known once a main member fits
@@ -303,11 +325,13 @@ Result<BudgetFamily::Choice> BudgetFamily::choose(const MemoryBudget& budget, bo
     CLEAVE_TRY(const int64_t bytes, peak(*best));
     return Choice{.member = *best, .peak = bytes};
   }
-  int64_t least = std::numeric_limits<int64_t>::max();
+  CLEAVE_TRY(int64_t least, least_offered());
+  CLEAVE_TRY(const std::optional<size_t> below, cheapest_below(least, room));
+  if (below) return Choice{.member = *below, .peak = *members_[*below].peak};
   for (size_t k = 0; k < members_.size(); ++k) {
-    if (offered_from(k) >= least) continue;
+    if (offered_from(k) > least) continue;
     CLEAVE_TRY(const int64_t bytes, peak_within(k, least));
-    least = std::min(least, std::max(bytes, offered_from(k)));
+    least = std::min(least, bytes);
   }
   CLEAVE_TRY(const ProgramTasks::Bound bound, lower_bound());
   return user_error(

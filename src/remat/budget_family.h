@@ -101,6 +101,8 @@ class BudgetFamily {
   int64_t limit_of(int level) const { return top_ - (top_ - bottom_) * level / budget_levels; }
   void add(const std::vector<plan::TaskId>& sequence, bool with_apart = false);
   int64_t cost_of(const std::vector<plan::TaskId>& tasks) const;
+  Result<int64_t> least_offered();
+  Result<std::optional<size_t>> cheapest_below(int64_t least, int64_t room);
   Result<std::optional<size_t>> cheapest_sequence(int64_t room);
   Result<std::optional<size_t>> cheapest_candidate(int64_t room, int64_t below_ns);
   Result<std::optional<Choice>> cheapest_offloaded(int64_t room, int64_t below_ns);

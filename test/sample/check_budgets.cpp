@@ -71,12 +71,8 @@ class Checker {
         violate(fmt::format("{}% of {} isn't what its bytes are", percent, all));
     }
     CLEAVE_TRY(int64_t most, options_.family->whole_peak());
-    CLEAVE_CHECK(options_.family->complete());
-    int64_t least = most;
-    for (size_t k = 0; k < options_.family->members().size(); ++k) {
-      CLEAVE_TRY(const int64_t peak, options_.family->peak(k));
-      least = std::min(least, peak);
-    }
+    CLEAVE_TRY(const std::vector<BudgetFamily::Trade> trades, options_.family->trades());
+    const int64_t least = trades.back().peak_bytes;
     CLEAVE_TRY(const ProgramTasks::Bound bound, options_.family->lower_bound());
     if (least < bound.bytes)
       violate(fmt::format("a peak of {} below the lower bound {}", least, bound.bytes));
