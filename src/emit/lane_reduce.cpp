@@ -68,9 +68,8 @@ void LaneWriter::open_loops(const Reduce& r, const Sums& sums) {
       loop_.strides.set(l.var, 0);
     const std::string next = in_lanes ? fmt::format("{} += {}", v, loop_lanes) : "++" + v;
     text_.open(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3})", v, begin, end, next));
-    if (!in_lanes) continue;
-    set_left(r.vectors, extent, v);
-    fetch(r.ahead);
+    if (in_lanes) set_left(r.vectors, extent, v);
+    if (d + 1 == r.loops.size()) fetch(r.ahead);
   }
 }
 

@@ -68,14 +68,18 @@ struct Verifier {
   void fail(Failure f) {
     if (status.ok()) status = Status(std::move(f).within("kernel " + k.name));
   }
+  bool has_buffer(const Expr& e) {
+    const bool has = e->buffer() >= 0 && e->buffer() < std::ssize(k.buffers);
+    if (!has) fail(bug("a load of buffer {}", e->buffer()));
+    return has;
+  }
   void expr(const Expr& e) {
     if (!e.defined()) return fail(bug("an expression is missing"));
     if (e->op == Op::var && !scope.contains(e->id())) fail(bug("{} is not in scope", e->name()));
     if (e->op == Op::load) {
-      const int64_t b = e->buffer();
-      if (b < 0 || b >= std::ssize(k.buffers)) return fail(bug("a load of buffer {}", b));
-      if (k.buffers[b].access == Access::write)
-        fail(bug("a load of {}, which is only written", k.buffers[b].name));
+      if (!has_buffer(e)) return;
+      const Buffer& b = k.buffers[static_cast<size_t>(e->buffer())];
+      if (b.access == Access::write) fail(bug("a load of {}, which is only written", b.name));
     }
     for (const Expr& a : e->args) expr(a);
   }
@@ -107,9 +111,10 @@ struct Verifier {
   void vectors(const Vectors& v, int lanes) {
     if (v.lanes != 1 && v.lanes != lanes) fail(bug("vectors of {}", v.lanes));
   }
+  // A prefetch reads nothing, so the buffer may be one that is only written.
   void ahead(const Expr& e) {
-    expr(e);
-    if (e.defined() && e->op != Op::load) fail(bug("what is prefetched is no load"));
+    if (!e.defined() || e->op != Op::load) return fail(bug("what is prefetched is no load"));
+    if (has_buffer(e)) expr(e->args[0]);
   }
   void stmt(const Let& s, bool) {
     expr(s.value);

@@ -113,7 +113,9 @@ struct Reduce {
   bool ordered = false;  // one accumulator per fold, else one per lane
   Vectors vectors = {};  // of the innermost loop
   std::optional<SumBlocks> blocks = {};
-  Exprs ahead = {};  // as in For
+  // Elements that each iteration of the innermost loop prefetches: as in For, or, in a loop over
+  // columns, those of later rows, which may be only stored.
+  Exprs ahead = {};
 };
 struct Store {
   int64_t buffer = 0;

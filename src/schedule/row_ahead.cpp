@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "loop/replace.h"
 #include "schedule/lane_strides.h"
 
 namespace cleave::schedule {
@@ -12,19 +13,6 @@ using namespace cleave::loop;
 namespace {
 
 constexpr int64_t min_row_bytes = 8 << 10;  // shorter ones the processor prefetches itself
-
-bool has(const Expr& e, int64_t variable) {
-  return (e->op == Op::var && e->id() == variable) ||
-         std::ranges::any_of(e->args, [&](const Expr& a) { return has(a, variable); });
-}
-
-Expr replaced(const Expr& e, int64_t variable, const Expr& by) {
-  if (e->op == Op::var) return e->id() == variable ? by : e;
-  if (!has(e, variable)) return e;
-  Operands operands = e->args;
-  for (Expr& a : operands) a = replaced(a, variable, by);
-  return e->with(std::move(operands));
-}
 
 class Finder {
  public:
@@ -52,7 +40,7 @@ class Finder {
     RowAhead out;
     for (Read& read : reads_)
       if (read.loops > 1 && !storing_.contains(read.last))
-        out[read.last].push_back(replaced(read.load, row_->id(), next_));
+        out[read.last].push_back(replaced(read.load, VariableValues{{row_->id(), next_}}));
     return out;
   }
 
@@ -81,7 +69,7 @@ class Finder {
 
   void expr(const void* loop, const Expr& e) {
     if (e->op == Op::load && kernel_.buffers[e->buffer()].access == Access::read &&
-        strides_.of(e->args[0]) == LaneStride(1) && has(e->args[0], row_->id()) &&
+        strides_.of(e->args[0]) == LaneStride(1) && has_variable(e->args[0], row_) &&
         row_elements() * size_of(kernel_.buffers[e->buffer()].dtype) >= min_row_bytes)
       load(loop, e);
     for (const Expr& a : e->args) expr(loop, a);
@@ -97,10 +85,11 @@ class Finder {
   }
 
   void load(const void* loop, const Expr& e) {
-    Expr key = e;
+    VariableValues places;
     for (size_t d = 0; d < loops_.size(); ++d)
-      key = replaced(key, loops_[d].var->id(),
+      places.emplace(loops_[d].var->id(),
                      make_var(-1000 - static_cast<int64_t>(d), "", DType::i64));
+    const Expr key = replaced(e, places);
     const auto it = std::ranges::find(reads_, key, &Read::key);
     if (it == reads_.end())
       reads_.push_back({e, key, loop});

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "loop/sum_blocks.h"
+#include "schedule/column_ahead.h"
 #include "schedule/empty_loads.h"
 #include "schedule/lane_check.h"
 #include "schedule/next_variable.h"
@@ -55,7 +56,11 @@ class Scheduler {
   }
 
   void loop(For& f, Inside inside) {
-    if (inside == Inside::loop && in_vectors(f)) return block(f.body, Inside::vectors);
+    if (inside == Inside::loop && in_vectors(f)) {
+      block(f.body, Inside::vectors);
+      if (f.kind == ForKind::lanes) look_down(f);
+      return;
+    }
     if (inside == Inside::loop && f.kind == ForKind::lanes) inside = Inside::columns;
     if (inside == Inside::loop) look_ahead(f);
     block(f.body, inside);
@@ -94,6 +99,10 @@ class Scheduler {
   }
 
   // ---- prefetches
+  void look_down(For& columns) const {
+    for (Stmt& s : columns.body)
+      if (auto* r = std::get_if<Reduce>(&s.node)) r->ahead = column_ahead(kernel_, columns, *r);
+  }
   void look_ahead(For& rows) {
     const Expr& p = rows.loop.var;
     const Expr next = make_var(variables_, p->name() + "_next", DType::i64);
