@@ -163,6 +163,15 @@ BY_FOUR_2(i32, max)
         get_##S##x16_first(p, left), get_##S##x16_first(p + 16, left - 16),                      \
         get_##S##x16_first(p + 32, left - 32), get_##S##x16_first(p + 48, left - 48)};           \
     S##x64 v; __builtin_memcpy(&v, part, sizeof v); return v; }                                  \
+  INLINE S##x64 get_##S##x64_where(const T *p, i32x64 on) {                                      \
+    i32x16 m[4]; __builtin_memcpy(m, &on, sizeof on);                                            \
+    S##x16 part[4] = {                                                                           \
+        get_##S##x16_where(p, m[0]), get_##S##x16_where(p + 16, m[1]),                           \
+        get_##S##x16_where(p + 32, m[2]), get_##S##x16_where(p + 48, m[3])};                     \
+    S##x64 v; __builtin_memcpy(&v, part, sizeof v); return v; }                                  \
+  INLINE S##x64 same_##S##x64_where(const T *p, i32x64 on) {                                     \
+    i32x16 m[4]; __builtin_memcpy(m, &on, sizeof on);                                            \
+    const T x = any_i32x16(m[0] | m[1] | m[2] | m[3]) ? *p : 0; return x - (S##x64){}; }         \
   INLINE void put_##S##x64(T *p, S##x64 v) { __builtin_memcpy(p, &v, sizeof v); }                \
   INLINE void put_##S##x64_first(T *p, S##x64 v, int64_t left) {                                 \
     S##x16 part[4]; __builtin_memcpy(part, &v, sizeof v);                                        \

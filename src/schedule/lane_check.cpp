@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "loop/replace.h"
 #include "schedule/lane_strides.h"
 
 namespace cleave::schedule {
@@ -60,6 +61,16 @@ bool of_bool(Op op) {
   }
 }
 
+// Whether it reads where memory says: in an arm of a select, whose lanes that don't take it read
+// nothing, such elements are gathered.
+bool is_found_by_reading(const Expr& e) {
+  bool out = false;
+  if (e->reads_memory)
+    for_each_part(
+        e, [&](const Expr& part) { out |= part->op == Op::load && part->args[0]->reads_memory; });
+  return out;
+}
+
 class LaneCheck {
  public:
   LaneCheck(const Kernel& k, int lanes) : kernel_(k), columns_(lanes != loop_lanes) {}
@@ -91,7 +102,8 @@ class LaneCheck {
       for (size_t k : {0, 1, 2})
         if (strides.of(e->args[k]) != LaneStride(0)) return false;
     }
-    if (e->op == Op::select && columns_ && (e->args[1]->reads_memory || e->args[2]->reads_memory))
+    if (e->op == Op::select && columns_ &&
+        (is_found_by_reading(e->args[1]) || is_found_by_reading(e->args[2])))
       return false;
     return std::ranges::all_of(e->args, [&](const Expr& a) { return expr(a); });
   }

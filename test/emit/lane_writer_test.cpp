@@ -417,6 +417,30 @@ TEST(Lanes, LongSumsInBlocks) {
     }
 }
 
+// Arms that read outside of the memory in the lanes that don't take them.
+TEST(Lanes, ArmsOfColumnsReadWhereTheyAreTaken) {
+  for (const DType t : {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i64, DType::i32,
+                        DType::i16, DType::i8, DType::u8, DType::boolean}) {
+    const std::string text = check(kernel(
+        {{"x", t, {5, 100}}, {"y", DType::i64, {100}, Access::write}}, [&](KernelBuilder& k) {
+          k.parallel({2}, [&](const Exprs& i) {
+            const Expr first = k.let(i[0] * Expr(64), "first");
+            k.lanes(binary(Op::min, Expr(100) - first, Expr(64)), [&](Expr lane) {
+              const Expr at = first + lane;
+              const Expr early = binary(Op::lt, at, Expr(90));
+              k.store(0, {at}, k.reduce(ReduceOp::sum, {5}, [&](const Exprs& r) {
+                const Expr one = k.load(0, {r[0], at + Expr(10)});
+                const Expr same = k.load(0, {r[0], Expr(98) + i[0]});
+                return cast(select(early, one, cast(Expr(1), one.type())), DType::i64) +
+                       cast(select(early, cast(Expr(2), same.type()), same), DType::i64);
+              }));
+            });
+          });
+        }));
+    EXPECT_NE(text.find("x64_where"), std::string::npos) << text;
+  }
+}
+
 TEST(Lanes, LongSumsOfColumnsInBlocks) {
   for (const int64_t rows : {64, 65, 1000}) {
     const std::string text =
