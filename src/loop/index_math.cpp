@@ -84,8 +84,9 @@ int64_t IndexMath::largest(const LinearIndex& x) const {
   int64_t most = x.constant;
   if (x.constant < 0) return -1;
   for (const LinearIndex::Term& t : x.terms) {
-    if (t.factor < 0 || atoms_[t.atom].largest < 0) return -1;
-    most += t.factor * atoms_[t.atom].largest;
+    const Atom& a = atoms_[t.atom];
+    if (t.factor < 0 || a.largest < 0 || a.smallest < 0) return -1;
+    most += t.factor * a.largest;
   }
   return most - less_by_sums(x);
 }
@@ -103,11 +104,32 @@ int64_t IndexMath::less_by_sums(const LinearIndex& x) const {
 std::optional<IndexMath::Range> IndexMath::range(const LinearIndex& x) const {
   Range out{x.constant, x.constant};
   for (const LinearIndex::Term& t : x.terms) {
-    const int64_t most = atoms_[t.atom].largest;
-    if (most < 0) return std::nullopt;
-    (t.factor < 0 ? out.low : out.high) += t.factor * most;
+    const Atom& a = atoms_[t.atom];
+    if (a.largest < 0) return std::nullopt;
+    out.low += t.factor * (t.factor < 0 ? a.largest : a.smallest);
+    out.high += t.factor * (t.factor < 0 ? a.smallest : a.largest);
   }
   out.high -= less_by_sums(x);
+  return out;
+}
+
+// The quotient or remainder e of an index a that may be negative.
+LinearIndex IndexMath::of_negative(const Expr& e, const LinearIndex& a, int64_t divisor) {
+  const int32_t number = atom_of(e);
+  if (const std::optional<Range> x = range(a); x && divisor > 0) {
+    const auto floored = [&](int64_t v) { return v / divisor - (v % divisor < 0 ? 1 : 0); };
+    Range to{0, divisor - 1};  // floormod
+    if (e->op == Op::truncdiv) to = {x->low / divisor, x->high / divisor};
+    if (e->op == Op::floordiv) to = {floored(x->low), floored(x->high)};
+    if (e->op == Op::truncmod) to = {std::max(x->low, 1 - divisor), std::min(x->high, divisor - 1)};
+    Atom& atom = atoms_[number];
+    if (to.high >= 0) {
+      atom.largest = to.high;
+      atom.smallest = std::min<int64_t>(to.low, 0);
+    }
+  }
+  LinearIndex out;
+  out.add(number, 1);
   return out;
 }
 
@@ -195,7 +217,7 @@ LinearIndex IndexMath::linear(const Expr& e) {
       const int64_t d = divisor();
       const LinearIndex a = linear(e->args[0]);
       if (d == 0 || largest(a) < 0) {
-        out.add(atom_of(e), 1);
+        out = of_negative(e, a, d);
         break;
       }
       Split s = split(a, d);

@@ -6,10 +6,12 @@
 //   math.modulo(p * 768 + j, 64)      j % 64
 //   p / 4 * 4 + p % 4                 p
 //   (max(j - 4, 0) + 8) / 1024        0            max(j - 4, 0) is below 764
+//   min(max((j - 1) / 2, 0), 383)     (j - 1) / 2  is from 0 to 383
 //
 // An index is a constant and a sum of atoms times numbers; an atom is a variable, a quotient, a
 // remainder, the larger or smaller of two indices, or an expression that isn't looked into (a
-// loaded index). Indices are not negative and divisors are positive numbers.
+// loaded index). Indices are not negative, unless a number is subtracted, and divisors are positive
+// numbers.
 #pragma once
 #include <deque>
 #include <optional>
@@ -48,7 +50,8 @@ class IndexMath {
   struct Atom {
     Expr expr;
     Kind kind = Kind::opaque;
-    int64_t largest = -1;  // -1: unknown
+    int64_t largest = -1;  // -1: unknown, and so is the smallest
+    int64_t smallest = 0;  // at most 0
     LinearIndex inner = {};
     int64_t divisor = 1;
     // Of a sum that is known to be smaller than its parts tell: this atom + factor * other.
@@ -65,7 +68,8 @@ class IndexMath {
   LinearIndex chosen(Op op, const LinearIndex& a, const LinearIndex& b);
   void join_parts(LinearIndex& x);
   Split split(const LinearIndex& x, int64_t divisor);
-  int64_t largest(const LinearIndex& x) const;  // -1: unknown
+  int64_t largest(const LinearIndex& x) const;  // -1: unknown, or x may be negative
+  LinearIndex of_negative(const Expr& e, const LinearIndex& a, int64_t divisor);
   // How much less than its terms' own largest values the index reaches.
   int64_t less_by_sums(const LinearIndex& x) const;
   std::optional<Range> range(const LinearIndex& x) const;
