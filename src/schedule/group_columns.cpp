@@ -85,12 +85,12 @@ void write_columns(GroupContext& c, const MakePartial& make_partial) {
   for (size_t d = 0; d + 1 < frame.size(); ++d)
     if (!frame[d].is_row) outer.push_back(frame[d].extent);
   const int64_t last = frame.back().extent;
-  for_blocks(c, outer, last, [&](const Exprs& i, const Expr& first) {
+  for_blocks(c, outer, last, [&](const Exprs& i, const Expr& block) {
     const int64_t extent = cut.runs[cut.cut_run()].extent;
     const Expr first_row =
         c.let(i[0] * Expr(cut.step), "row", std::max<int64_t>(extent - cut.step, 0) + 1);
     const Exprs kept(i.begin() + 1, i.end());
-    for_lanes(c, first, last, [&](const Expr& column) {
+    for_lanes(c, block, last, [&](const Expr& column) {
       store_column(c, sums, i[0], fold_column(c, cut, first_row, kept, column));
     });
   });

@@ -113,8 +113,8 @@ void write_lanes(GroupContext& c) {
   for (size_t d = 0; d + 1 < frame.size(); ++d)
     if (frame[d].is_row) outer.push_back(frame[d].extent);
   const int64_t last = frame.back().extent;
-  for_blocks(c, outer, last, [&](const Exprs& i, const Expr& first) {
-    for_lanes(c, first, last, [&](const Expr& element) {
+  for_blocks(c, outer, last, [&](const Exprs& i, const Expr& block) {
+    for_lanes(c, block, last, [&](const Expr& element) {
       Exprs parts(frame.size());
       size_t row = 0;
       for (size_t d = 0; d + 1 < parts.size(); ++d)

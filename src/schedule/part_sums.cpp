@@ -42,10 +42,8 @@ void add_parts(GroupContext& c, const std::vector<PartsOfFold>& all) {
   const int64_t n = form.results;
   const int64_t width = c.loops.added_columns;
   c.builder.parallel({lane_blocks(n, width)}, [&](const Exprs& i) {
-    const Expr first = first_of_block(c, i[0], n, width);
-    c.builder.lanes(size_of_block(first, n, width), [&](const Expr& l) {
-      c.declared(l, std::min(width, n));
-      const Expr column = first + l;
+    const Expr block = c.declared(i[0], lane_blocks(n, width));
+    const auto add = [&](const Expr& column) {
       const Exprs sums = c.builder.folds({Expr(form.parts)}, [&](const Exprs& q) {
         std::vector<KernelBuilder::Folded> folded;
         for (const auto& [f, parts] : all)
@@ -57,7 +55,8 @@ void add_parts(GroupContext& c, const std::vector<PartsOfFold>& all) {
         c.store(stored_at(c, f), c.index_of(column, f.result),
                 finished(c, f, cast(sums[k], accumulator(c, f))));
       }
-    });
+    };
+    for_lanes(c, block, n, add, width);
   });
 }
 
