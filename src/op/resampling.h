@@ -64,18 +64,25 @@ struct Resampling {
             }};
   }
 
-  // The first element that result o reads, computed on the host; off by at most one if it is near a
-  // whole number.
-  int64_t first_read(int64_t o) const {
-    if (copies()) return o;
-    if (halves()) return o / 2;
+  // The elements [first, last] that result o may read, computed on the host: a position that is
+  // nearly a whole number may lie on either side of it in the kernel.
+  struct Elements {
+    int64_t first, last;
+  };
+  Elements read(int64_t o) const {
+    if (copies()) return {o, o};
+    if (halves()) return {o / 2, o / 2};
+    const auto clamp = [&](double v) {
+      return std::clamp<int64_t>(static_cast<int64_t>(std::floor(v)), 0, in - 1);
+    };
     const auto v = static_cast<double>(o);
-    double s = v * ratio;
-    if (mode == ResizeMode::nearest)
-      s = std::floor(static_cast<float>(o) * static_cast<float>(ratio));
-    else if (!corners)
-      s = std::max(0.0, (v + 0.5) * ratio - 0.5);
-    return std::min(static_cast<int64_t>(s), in - 1);
+    if (mode == ResizeMode::nearest) {
+      const int64_t at = clamp(static_cast<float>(o) * static_cast<float>(ratio));
+      return {at, at};
+    }
+    const double s = corners ? v * ratio : std::max(0.0, (v + 0.5) * ratio - 0.5);
+    const double near = 1e-9 * (1 + s);
+    return {clamp(s - near), clamp(s + near + 1)};
   }
   // The results that read element i are among i*out/in + [least, least + count).
   struct Span {
@@ -83,14 +90,13 @@ struct Resampling {
   };
   Span readers() const {
     int64_t least = 0, most = 0;
-    for (int64_t o = 0; o < out; ++o)
-      for (int64_t i = first_read(o) - 1; i <= first_read(o) + 2; ++i) {
-        if (i < 0 || i >= in) continue;
-        const bool may = mode == ResizeMode::bilinear ? !copies() || i == o : i == first_read(o);
-        if (!may) continue;
+    for (int64_t o = 0; o < out; ++o) {
+      const Elements e = read(o);
+      for (int64_t i = e.first; i <= e.last; ++i) {
         least = std::min(least, o - i * out / in);
         most = std::max(most, o - i * out / in);
       }
+    }
     return {least, most - least + 1};
   }
   DimTaps read_by() const {
