@@ -174,10 +174,22 @@ IndexMath::Split IndexMath::split(const LinearIndex& x, int64_t divisor) {
     out.remainder = of_all.remainder;
     return out;
   }
-  // x / a / b = x / (a * b)
-  if (whole && whole->kind == Kind::quotient) {
-    const LinearIndex inner = whole->inner;
-    out.quotient.add(split(inner, whole->divisor * divisor).quotient, 1);
+  // (y + x / a) / b = (y * a + x) / (a * b)
+  const auto divided = std::ranges::find_if(rest.terms, [&](const LinearIndex::Term& t) {
+    return t.factor == 1 && atoms_[t.atom].kind == Kind::quotient;
+  });
+  if (divided != rest.terms.end()) {
+    const Atom& x = atoms_[divided->atom];
+    LinearIndex all = x.inner;
+    LinearIndex others = rest;
+    others.add(divided->atom, -1);
+    all.add(others, x.divisor);
+    const LinearIndex quotient = split(all, x.divisor * divisor).quotient;
+    out.quotient.add(quotient, 1);
+    if (quotient == LinearIndex()) {
+      out.remainder.add(rest, 1);
+      return out;
+    }
   } else {
     out.quotient.add(part(Kind::quotient, rest, divisor), 1);
   }

@@ -149,6 +149,12 @@ Result<ExprParser::Operand> ExprParser::read_index_operand() {
   return index;
 }
 
+Result<Expr> ExprParser::read_element() {
+  CLEAVE_TRY(const int64_t buffer, buffer_of(lex_.take()));
+  CLEAVE_TRY(Expr index, read_index());
+  return load(buffer, kernel_.buffers[static_cast<size_t>(buffer)].dtype, std::move(index));
+}
+
 Result<ExprParser::Operand> ExprParser::read_load() {
   const Token name = lex_.take();
   CLEAVE_TRY(const int64_t buffer, buffer_of(name));

@@ -66,6 +66,8 @@ class ExprParser {
     CLEAVE_TRY(Operand index, read_index_operand());
     return std::move(index.expr);
   }
+  // "%x" "[" index "]", of a buffer that may be one that is only written.
+  Result<Expr> read_element();
   Result<int64_t> read_integer(int64_t lo, int64_t hi);
 
  private:

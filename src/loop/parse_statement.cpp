@@ -183,10 +183,10 @@ Status StatementParser::read_vectors(Vectors& to, Exprs& ahead, int lanes) {
   }
   if (!accept_way("ahead")) return {};
   do {
-    const uint32_t at = lex_.peek().at;
-    CLEAVE_TRY(Expr e, exprs_.read({}));
-    if (e->op != Op::load)
-      return lex_.error(at, rule::place, "what is prefetched, expected an element such as %x[i]");
+    if (!lex_.at(TokenKind::value))
+      return lex_.error(lex_.peek().at, rule::place,
+                        "what is prefetched, expected an element such as %x[i]");
+    CLEAVE_TRY(Expr e, exprs_.read_element());
     ahead.push_back(std::move(e));
   } while (lex_.accept_mark(','));
   return {};

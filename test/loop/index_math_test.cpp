@@ -22,6 +22,8 @@ int64_t value_of(const Expr& e, const std::vector<int64_t>& vars) {
     case Op::mul: return a * b;
     case Op::truncdiv: return a / b;
     case Op::truncmod: return a % b;
+    case Op::floordiv: return a / b - (a % b < 0 ? 1 : 0);
+    case Op::floormod: return a % b + (a % b < 0 ? b : 0);
     case Op::min: return std::min(a, b);
     case Op::max: return std::max(a, b);
     default: ADD_FAILURE() << name_of(e->op); return 0;
@@ -63,6 +65,34 @@ TEST_F(IndexMathTest, an_index_taken_apart_and_put_together_is_itself) {
   EXPECT_TRUE(same(math.dot(index, {64 * 512, 512, 1}), p));
   const Exprs deep = math.delinearise(p, {2, 6, 8, 8, 16, 32});
   EXPECT_TRUE(same(math.dot(deep, {6 * 32768, 32768, 4096, 512, 32, 1}), p));
+}
+
+// Blocks of 64, of which the last one may be shorter, in every shape of three dims.
+TEST_F(IndexMathTest, an_element_of_a_block_taken_apart_is_itself) {
+  int shapes = 0;
+  for (int64_t n = 65; n <= 320; ++n) {
+    const Expr block = var((n + 63) / 64), lane = var(64), element = block * Expr(64) + lane;
+    math.declare_sum(block, 64, lane, n);
+    for (int64_t a = 1; a <= n; ++a)
+      for (int64_t b = 1; n % a == 0 && b <= n / a; ++b) {
+        if (n / a % b != 0) continue;
+        const int64_t c = n / a / b;
+        const Exprs index = math.delinearise(element, {a, b, c});
+        EXPECT_TRUE(same(math.dot(index, {b * c, c, 1}), element)) << a << ' ' << b << ' ' << c;
+        ++shapes;
+      }
+  }
+  EXPECT_GT(shapes, 3000);
+}
+
+// What a window that begins before the image reads, clamped to the image.
+TEST_F(IndexMathTest, clamps_that_change_nothing_are_gone) {
+  const Expr i = var(16), half = binary(Op::truncdiv, i - Expr(1), Expr(2));
+  EXPECT_TRUE(same(binary(Op::min, binary(Op::max, half, Expr(0)), Expr(7)), half));
+  EXPECT_FALSE(same(binary(Op::min, half, Expr(6)), half));
+  const Expr down = binary(Op::floordiv, i - Expr(1), Expr(2));  // from -1
+  EXPECT_FALSE(same(binary(Op::max, down, Expr(0)), down));
+  EXPECT_TRUE(same(binary(Op::max, down, Expr(-1)), down));
 }
 
 TEST_F(IndexMathTest, equal_indices_are_one_expression) {
@@ -158,7 +188,8 @@ TEST_F(IndexMathTest, random_expressions_keep_their_values) {
       const Expr a = pool[static_cast<size_t>(below(std::ssize(pool)))];
       const Expr b = pool[static_cast<size_t>(below(std::ssize(pool)))];
       const Expr n(below(24) + 1);
-      switch (below(8)) {
+      const Op divisions[] = {Op::truncdiv, Op::truncmod, Op::floordiv, Op::floormod};
+      switch (below(10)) {
         case 0: pool.push_back(a + b); break;
         case 1: pool.push_back(a * n); break;
         case 2: pool.push_back(binary(Op::truncdiv, a, n)); break;
@@ -166,6 +197,10 @@ TEST_F(IndexMathTest, random_expressions_keep_their_values) {
         case 4: pool.push_back(binary(Op::min, a, n)); break;
         case 5: pool.push_back(binary(Op::max, a, b)); break;
         case 6: pool.push_back(binary(Op::max, a - n, Expr(0))); break;
+        case 7: pool.push_back(binary(divisions[below(4)], a - n, Expr(below(9) + 1))); break;
+        case 8:
+          pool.push_back(binary(Op::min, binary(divisions[below(4)], a - b, n), b + Expr(1)));
+          break;
         default: pool.push_back(binary(Op::max, Expr(0), binary(Op::min, a - n, b))); break;
       }
     }

@@ -91,8 +91,8 @@ TEST(KernelText, is_written_as_it_was_read) {
 // How loops run, and which numbers calls pass.
 TEST(KernelText, says_how_loops_run) {
   const std::string text =
-      "kernel %y(%x: f32[8192] read, %y: f32[8192] update, stream: scalar, n: scalar (256, -64), "
-      "f: f32 scalar (0.1, 2048.0)) work 8192 scheduled {\n"
+      "kernel %y(%x: f32[8192] read, %y: f32[8192] update, %z: f32[8192] write, stream: scalar, n: "
+      "scalar (256, -64), f: f32 scalar (0.1, 2048.0)) work 8192 scheduled {\n"
       "  for p in 8192 parallel rows n shared 2 by 16 tail {\n"
       "    let q = truncdiv(p, n)\n"
       "    let a = %x[q]\n"
@@ -104,7 +104,7 @@ TEST(KernelText, says_how_loops_run) {
       "      %y[p*n + j] = %x[p*n + j]\n"
       "    }\n"
       "    for c in min(64, n) lanes by 64 tail {\n"
-      "      fold over r in 9, w in 300 blocks 16 ordered {\n"
+      "      fold over r in 9, w in 300 blocks 16 ordered ahead %z[w + c] {\n"
       "        s = sum of %x[r + w + c]\n"
       "      }\n"
       "    }\n"
@@ -258,8 +258,10 @@ TEST(KernelTextErrors, of_how_loops_run) {
   EXPECT_NE(first_line("for i in 32 parallel rows 8 shared 2 {\nlet q = i\n}")
                 .find("L5: 2 statements of a row"),
             std::string::npos);
-  EXPECT_NE(first_line("for i in 32 ahead 1.0 { }").find("L5: what is prefetched"),
-            std::string::npos);
+  for (const char* what : {"1.0", "i"})
+    EXPECT_NE(first_line("for i in 32 ahead " + std::string(what) + " { }")
+                  .find("L5: what is prefetched"),
+              std::string::npos);
   EXPECT_NE(first_line("fold over i in 3 blocks 2, j in 3 blocks 2 {\n}")
                 .find("L5: a second loop in blocks"),
             std::string::npos);
