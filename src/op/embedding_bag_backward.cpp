@@ -10,7 +10,8 @@
 //   (C1) grad is floating, of two dims  (C2) indices and offsets are i64 or i32, of one dim
 //   (C3) mode is 0, 1 or 2, and 0 with factors
 //   (C4) weight and per_sample_weights have grad's dtype
-//   (C5) bag_size and, of mode 2, maximum_indices have the bags of grad
+//   (C5) bag_size and, of mode 2, maximum_indices have the bags of grad, and per_sample_weights
+//   the shape of indices
 //   (C6) sparse and scale_grad_by_freq are False, as in _embedding_bag
 //
 // The bags are those of offsets; offset2bag isn't read. Source: ATen/native/EmbeddingBag.cpp.
@@ -49,7 +50,11 @@ Result<Types> infer(const OpView& op) {
   if (mode < sum_bag || mode > max_bag || (op.has(at_factors) && mode != sum_bag))
     return op.broken("C3", "mode is {}, expected 0 sum{}", mode,
                      op.has(at_factors) ? " with per_sample_weights" : ", 1 mean or 2 max");
-  if (op.has(at_factors)) CLEAVE_CHECK(check_same_dtype(op, "C4", at_factors, at_grad));
+  if (op.has(at_factors)) {
+    CLEAVE_CHECK(check_same_dtype(op, "C4", at_factors, at_grad));
+    CLEAVE_CHECK(check_same_shape(op, "C5", "per_sample_weights and indices",
+                                  op.in_type(at_factors).shape, op.in_type(at_indices).shape));
+  }
   if (mode != sum_bag)
     CLEAVE_CHECK(
         check_same_shape(op, "C5", "bag_size and the bags of grad", sizes.shape, {grad.shape[0]}));
@@ -240,6 +245,9 @@ Rejects rejects() {
       {"C4",
        {{g, i, o, i, s, s, f64({4})}, how(sum_bag)},
        op + "C4: per_sample_weights is f64[4], expected the dtype of grad: f32"},
+      {"C5",
+       {{g, i, o, i, s, s, f32({3})}, how(sum_bag)},
+       op + "C5: per_sample_weights and indices: [3] and [4], expected equal shapes"},
       {"C5",
        {{g, i, o, i, i, s}, how(mean_bag)},
        op + "C5: bag_size and the bags of grad: [4] and [2], expected equal shapes"},

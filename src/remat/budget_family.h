@@ -57,7 +57,7 @@ class BudgetFamily {
   Result<int64_t> peak_within(size_t member, int64_t room);
   // The smallest budget at which the member may be chosen, if its peak is within it too. A peak is
   // close to what the tasks take, so members whose tasks take far more than a budget aren't
-  // lowered.
+  // lowered. What is offered at the least budget that any member meets is offered below it too.
   int64_t offered_from(size_t member) const;
   // The smallest peak of the sequences that recompute nothing.
   Result<int64_t> whole_peak();
