@@ -90,17 +90,5 @@ TEST(StridedGraphs, budgets_hold) {
   EXPECT_GT(recomputing, 0);
 }
 
-// A graph of whose programs one takes less than the budget that it is offered from.
-TEST(StridedGraphs, the_least_peak_of_all_is_a_budget) {
-  constexpr uint64_t seed = 740068;
-  RandomGraph forward = value_or_throw(random_graph(core(), seed, {}));
-  value_or_throw(cast_some(forward, core(), seed));
-  const RandomGraph joint = value_or_throw(with_gradients(forward, core(), seed));
-  const BudgetVerdict v =
-      value_or_throw(check_budgets(with_strides(joint, seed), core(), {0, 0.5}));
-  EXPECT_EQ(v.violation, "");
-  EXPECT_GT(v.programs, 0);
-}
-
 }  // namespace
 }  // namespace cleave::random

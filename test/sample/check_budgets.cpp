@@ -2,6 +2,7 @@
 #include "test/prepared.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <span>
 
@@ -72,7 +73,9 @@ class Checker {
     }
     CLEAVE_TRY(int64_t most, options_.family->whole_peak());
     CLEAVE_TRY(const std::vector<BudgetFamily::Trade> trades, options_.family->trades());
-    const int64_t least = trades.back().peak_bytes;
+    CLEAVE_TRY(const int64_t least, least_peak(*options_.family));
+    if (trades.back().peak_bytes != least)
+      violate(fmt::format("trades end at {}, above {}", trades.back().peak_bytes, least));
     CLEAVE_TRY(const ProgramTasks::Bound bound, options_.family->lower_bound());
     if (least < bound.bytes)
       violate(fmt::format("a peak of {} below the lower bound {}", least, bound.bytes));
@@ -111,6 +114,20 @@ class Checker {
   Result<BudgetFamily> family_of(const Graph& prepared) const {
     return BudgetFamily::make(prepared, std::make_shared<StagePlanner>(*ops_, options_),
                               options_.forward_results);
+  }
+
+  // The least peak of the members that are offered at the least budget that any of them meets.
+  static Result<int64_t> least_peak(BudgetFamily& family) {
+    int64_t met = std::numeric_limits<int64_t>::max(), least = met;
+    for (size_t k = 0; k < family.members().size(); ++k) {
+      CLEAVE_TRY(const int64_t peak, family.peak(k));
+      met = std::min(met, std::max(peak, family.offered_from(k)));
+    }
+    for (size_t k = 0; k < family.members().size(); ++k) {
+      CLEAVE_TRY(const int64_t peak, family.peak(k));
+      if (family.offered_from(k) <= met) least = std::min(least, peak);
+    }
+    return least;
   }
 
   void violate(std::string what) {
