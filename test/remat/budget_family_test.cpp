@@ -142,6 +142,48 @@ TEST(Budget, programs_far_above_a_budget_are_not_lowered) {
   EXPECT_GT(left_out, 6u);
 }
 
+// Programs that take an eighth of what their tasks do: lowering may lay much over other memory.
+class SavingPlanner : public StagePlanner {
+ public:
+  using StagePlanner::StagePlanner;
+  Result<ProgramBytes> bytes(const Graph& graph, const Wanted& wanted) override {
+    const auto saved = [](ProgramBytes b) {
+      b.arena /= 8;
+      return b;
+    };
+    CLEAVE_TRY(const ProgramBytes all, StagePlanner::bytes(graph, [&](const ProgramBytes& least) {
+                 return wanted(saved(least));
+               }));
+    return saved(all);
+  }
+};
+
+TEST(Budget, a_program_is_offered_at_the_least_peak_of_all) {
+  Graph g = test::parsed(
+      "graph @main(%x: input f32[64,64]) {\n"
+      "  %v, %i = sort(%x; dim=1)\n"
+      "  %c = sum(%i)\n"
+      "  %w = repeat(%c; repeats=[8192])\n"
+      "  %d = _to_copy(%w; dtype=f32)\n"
+      "  %e = sum(%d)\n"
+      "  %s = add(%v, %e)\n"
+      "  %t = add(%i, %c)\n"
+      "  return %s, %t\n"
+      "}\n");
+  value_or_throw(test::prepare_unfused(g));
+  const auto make = [&] {
+    return value_or_throw(
+        BudgetFamily::make(g, std::make_shared<SavingPlanner>(test::core(), StageOptions())));
+  };
+  BudgetFamily all = make();
+  value_or_throw(all.complete());
+  const int64_t least = min_peak(all);
+  for (size_t k = 0; k < all.members().size(); ++k) EXPECT_GT(all.offered_from(k), least) << k;
+  EXPECT_EQ(value_or_throw(make().choose(least)).peak, least);
+  EXPECT_NE(make().choose(least - 1).failure().message.find(fmt::format("least {} B", least)),
+            std::string::npos);
+}
+
 // Both results are read before the peak (%b) and after it: the call runs a second time, once for
 // both of them, which costs what one run costs.
 TEST(Budget, results_of_one_call_are_made_again_together) {
