@@ -26,6 +26,7 @@ Pass normalize_dims();
 Pass normalize_splits();
 Pass permute_linear();
 Pass sink_cat();
+Pass slice_early();
 Pass sort_to_topk();
 
 // joint

@@ -1,6 +1,7 @@
 // What has no name in CUDA C, or another meaning. The integer functions, conversions and random
-// bits are those of the CPU (emit/kernel_functions.h); elementary functions are CUDA's own, within
-// 2 ulp without fast math.
+// bits are those of the CPU (emit/kernel_functions.h); elementary functions are CUDA's own, without
+// fast math: on sm_90, of all f32, exp is within 1.93 ulp of float64, tanh 1.82, expm1 1.45, erf
+// 1.04, and sigmoid, which is ours, 2.68.
 #include "simt/cuda_prelude.h"
 
 #include <vector>
@@ -23,15 +24,29 @@ typedef unsigned long long uint64_t;
 )";
 
 #define CLEAVE_CUDA_ONE(name, cuda) \
-  {#name "_f32", "INLINE float " #name "_f32(float x) { return " #cuda "(x); }\n"},
+  {#name "_f32", "INLINE float " #name "_f32(float x) { return " #cuda "(x); }\n"}
 // A definition precedes its uses.
 constexpr emit::Definition items[] = {
-    CLEAVE_CUDA_ONE(exp, expf) CLEAVE_CUDA_ONE(exp2, exp2f) CLEAVE_CUDA_ONE(expm1, expm1f)
-        CLEAVE_CUDA_ONE(log, logf) CLEAVE_CUDA_ONE(log2, log2f) CLEAVE_CUDA_ONE(log1p, log1pf)
-            CLEAVE_CUDA_ONE(tanh, tanhf) CLEAVE_CUDA_ONE(erf, erff) CLEAVE_CUDA_ONE(sin, sinf)
-                CLEAVE_CUDA_ONE(cos, cosf){
-                    "sigmoid_f32",
-                    "INLINE float sigmoid_f32(float x) { return __frcp_rn(1.0f + expf(-x)); }\n"},
+    CLEAVE_CUDA_ONE(exp, expf),
+    CLEAVE_CUDA_ONE(exp2, exp2f),
+    CLEAVE_CUDA_ONE(expm1, expm1f),
+    CLEAVE_CUDA_ONE(log, logf),
+    CLEAVE_CUDA_ONE(log2, log2f),
+    CLEAVE_CUDA_ONE(log1p, log1pf),
+    CLEAVE_CUDA_ONE(tanh, tanhf),
+    CLEAVE_CUDA_ONE(erf, erff),
+    CLEAVE_CUDA_ONE(sin, sinf),
+    CLEAVE_CUDA_ONE(cos, cosf),
+    {"sigmoid_f32",
+     "// e / (1 + e) or 1 / (1 + e), e = exp(-|x|), as of - of * (e / (1 + e)): at most 2.7 ulp\n"
+     "// from float64, of which expf has 1.9. The divisor is in [1, 2], so that the processor's\n"
+     "// own reciprocal and a step of Newton's give a division.\n"
+     "INLINE float sigmoid_f32(float x) {\n"
+     "  const float e = expf(-fabsf(x)), d = 1.0f + e, of = x < 0.0f ? e : 1.0f;\n"
+     "  float r;\n"
+     "  asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(r) : \"f\"(d));\n"
+     "  return fmaf(-of, e * fmaf(fmaf(-d, r, 1.0f), r, r), of);\n"
+     "}\n"},
     {"bits_f32", "INLINE float bits_f32(uint32_t u) { return __uint_as_float(u); }\n"},
     {"load_bf16",
      "INLINE float load_bf16(uint16_t h) { return __uint_as_float((uint32_t)h << 16); }\n"},
