@@ -63,7 +63,7 @@ constexpr PassRow table[] = {
      "the families above are through: a call between piece and join would hide them"},
     {pre_grad, 2, fuse_attention, "before grad, whose rule for attention then makes the backward",
      "no-ops and pairs of views are gone"},
-    {pre_grad, 3, slice_early,
+    {pre_grad, 2, slice_early,
      "before grad, which then computes less too; last, as it takes patterns apart",
      "attention is one call"},
 
