@@ -45,10 +45,12 @@ class Slicer {
     return name == "slice" || name == "select";
   }
 
-  // Whether all that reads the call's results are slices like n, of the same one; n is the first.
+  // Whether all that reads the call's results are slices like n, of the same one, of which one at most
+  // is returned.
   bool is_only_reader(NodeId n, NodeId call) const {
     const Node& node = g_.node(call);
     const ValueId sliced = g_.node(n).inputs[0];
+    int returned = 0;
     for (uint32_t k = 0; k < node.output_count; ++k) {
       const ValueId v = node.out(k);
       if (is_returned(v)) return false;
@@ -56,9 +58,10 @@ class Slicer {
         const Node& reader = g_.node(u.node);
         if (v != sliced || reader.op != g_.node(n).op || reader.attrs != g_.node(n).attrs)
           return false;
+        returned += is_returned(reader.out(0));
       }
     }
-    return true;
+    return returned <= 1;
   }
   bool is_returned(ValueId v) const {
     return std::ranges::any_of(g_.returns(), [&](const Return& r) { return r.value == v; });
