@@ -15,8 +15,7 @@ constexpr int64_t whole = -1;
 class PathFinder {
  public:
   PathFinder(const Graph& g, NodeId n, const SliceOf& slice)
-      : g_(g), n_(n), op_(g.view(n)), slice_(slice), d_(slice.dim),
-        rank_(op_.out_type(0).rank()) {}
+      : g_(g), n_(n), op_(g.view(n)), slice_(slice), d_(slice.dim), rank_(op_.out_type(0).rank()) {}
 
   std::optional<SlicePath> find() const {
     SlicePath path{.node = n_, .dims = {}, .size = std::nullopt, .product = NodeId()};

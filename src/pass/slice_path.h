@@ -1,4 +1,5 @@
-// A slice of a call's result as the same call of slices: which operands are sliced, along which dims.
+// A slice of a call's result as the same call of slices: which operands are sliced, and along which
+// dims.
 #pragma once
 #include <optional>
 

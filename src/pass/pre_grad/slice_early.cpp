@@ -45,8 +45,8 @@ class Slicer {
     return name == "slice" || name == "select";
   }
 
-  // Whether all that reads the call's results are slices like n, of the same one, of which one at most
-  // is returned.
+  // Whether all that reads the call's results are slices like n, of the same one, and at most one of
+  // them is returned.
   bool is_only_reader(NodeId n, NodeId call) const {
     const Node& node = g_.node(call);
     const ValueId sliced = g_.node(n).inputs[0];
