@@ -21,6 +21,8 @@
 namespace cleave {
 namespace {
 
+constexpr uint32_t most_readers = 8;  // equal slices; a value may have thousands of different ones
+
 class Slicer {
  public:
   Slicer(Graph& g, const OpRegistry& ops) : g_(g), b_(g, ops) {}
@@ -45,15 +47,15 @@ class Slicer {
     return name == "slice" || name == "select";
   }
 
-  // Whether all that reads the call's results are slices like n, of the same one, and at most one of
-  // them is returned.
+  // Whether all that reads the call's results are a few slices like n, of the same one, at most one
+  // of which is returned.
   bool is_only_reader(NodeId n, NodeId call) const {
     const Node& node = g_.node(call);
     const ValueId sliced = g_.node(n).inputs[0];
     int returned = 0;
     for (uint32_t k = 0; k < node.output_count; ++k) {
       const ValueId v = node.out(k);
-      if (is_returned(v)) return false;
+      if (g_.use_count(v) > most_readers || is_returned(v)) return false;
       for (const Use& u : g_.uses(v)) {
         const Node& reader = g_.node(u.node);
         if (v != sliced || reader.op != g_.node(n).op || reader.attrs != g_.node(n).attrs)
