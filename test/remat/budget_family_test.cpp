@@ -25,7 +25,7 @@ namespace {
 TEST(Budget, random_steps_keep_their_bits_and_their_budgets) {
   const OpRegistry ops = value_or_throw(core_ops());
   int64_t recomputing = 0;
-  for (uint64_t seed = 100; seed < 120; ++seed) {
+  for (uint64_t seed = 100; seed < 130; ++seed) {
     const random::RandomStep step = value_or_throw(random::as_step(value_or_throw(
         random::with_gradients(value_or_throw(random::random_graph(ops, seed, {})), ops, seed))));
     const Result<random::BudgetVerdict> v =
@@ -46,7 +46,7 @@ TEST(Budget, random_graphs_keep_their_bits_and_their_budgets) {
   // Regressions: results of which no step reads an element, a result over an operand, a call that
   // both checks and writes in place.
   seeds.insert(seeds.end(), {600239, 600458, 600818, 601057, 701696});
-  seeds.insert(seeds.end(), {50, 54, 63});  // whose values go to the host's memory
+  seeds.insert(seeds.end(), {46, 66, 74});  // whose values go to the host's memory
   for (const uint64_t seed : seeds) {
     const random::RandomGraph r = value_or_throw(
         random::with_gradients(value_or_throw(random::random_graph(ops, seed, {})), ops, seed));
