@@ -11,6 +11,10 @@ namespace {
 using Dims = std::vector<int64_t>;
 constexpr int64_t whole = -1;
 
+bool is_view(const OpView& op) {
+  return op.name() == "view" || op.name() == "_unsafe_view" || op.name() == "reshape";
+}
+
 // The dims of a call's operands that are sliced with a dim of its first result.
 class PathFinder {
  public:
@@ -19,7 +23,7 @@ class PathFinder {
 
   std::optional<SlicePath> find() const {
     SlicePath path{.node = n_, .dims = {}, .size = std::nullopt, .product = NodeId()};
-    if (is_view()) return through_view(path);
+    if (is_view(op_)) return through_view(path);
     const std::optional<Dims> dims = find_dims();
     if (!dims) return std::nullopt;
     path.dims = *dims;
@@ -30,7 +34,6 @@ class PathFinder {
 
  private:
   bool is(std::string_view name) const { return op_.name() == name; }
-  bool is_view() const { return is("view") || is("_unsafe_view") || is("reshape"); }
   bool equal(const Dim& a, const Dim& b) const { return g_.env().provably_equal(a, b); }
   const Shape& shape() const { return op_.out_type(0).shape; }
   const Shape& shape_of(int operand) const { return op_.in_type(operand).shape; }
@@ -119,9 +122,7 @@ class PathFinder {
     return Dims{d_};
   }
   std::optional<Dims> of_fold() const {
-    const int64_t rank = op_.in_type(0).rank();
-    const Dims folded = from_front(op_.ints_attr("dim"), rank);
-    if (folded.empty()) return std::nullopt;
+    const Dims folded = reduction_dims(op_);
     const auto is_folded = [&](int64_t d) { return std::ranges::find(folded, d) != folded.end(); };
     if (op_.bool_attr("keepdim")) return is_folded(d_) ? std::nullopt : std::optional(Dims{d_});
     int64_t left = d_, d = 0;
@@ -186,8 +187,7 @@ class PathFinder {
     const NodeId left = g_.value(p.in(has_addend ? 1 : 0)).def;
     if (!left.valid()) return false;
     const OpView view = g_.view(left);
-    if (view.name() != "view" && view.name() != "_unsafe_view" && view.name() != "reshape")
-      return false;
+    if (!is_view(view)) return false;
     const Type& rows = view.in_type(0);
     if (rows.rank() != rank_ || !same_first(rows.shape, shape(), rank_ - 1) ||
         !equal(rows.shape.back(), view.out_type(0).shape.back()))

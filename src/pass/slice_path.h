@@ -34,8 +34,7 @@ struct SlicePath {
   Values write(Builder& b, const SliceOf& slice, std::vector<NodeId>& slices) const;
 };
 
-// The slice is of the call's first result or, if all results have the same shape, of any. nullopt:
-// it has to be computed as a whole.
+// The slice is of the call's first result. nullopt: it has to be computed as a whole.
 std::optional<SlicePath> slice_path(const Graph& g, NodeId call, const SliceOf& slice);
 
 }  // namespace cleave

@@ -89,19 +89,22 @@ void expect_bound_below_gain(BudgetFamily& family) {
   EXPECT_GE(least, value_or_throw(family.lower_bound()).bytes);
 }
 
+// A call of two results, 16 and 32 KiB, then 96 KiB that are summed up.
+const std::string sorted_then_wide =
+    "graph @main(%x: input f32[64,64]) {\n"
+    "  %v, %i = sort(%x; dim=1)\n"
+    "  %c = sum(%i)\n"
+    "  %w = repeat(%c; repeats=[8192])\n"
+    "  %d = _to_copy(%w; dtype=f32)\n"
+    "  %e = sum(%d)\n";
+
 // Of two results of a call %i (32 KiB) is read early and %v (16 KiB) late: at the peak, %w and
 // %d, only %v is there.
 TEST(Budget, one_of_two_results_is_freed_early) {
-  BudgetFamily family = family_of(
-      "graph @main(%x: input f32[64,64]) {\n"
-      "  %v, %i = sort(%x; dim=1)\n"
-      "  %c = sum(%i)\n"
-      "  %w = repeat(%c; repeats=[8192])\n"
-      "  %d = _to_copy(%w; dtype=f32)\n"
-      "  %e = sum(%d)\n"
-      "  %r = add(%v, %e)\n"
-      "  return %r\n}\n",
-      false);
+  BudgetFamily family = family_of(sorted_then_wide +
+                                      "  %r = add(%v, %e)\n"
+                                      "  return %r\n}\n",
+                                  false);
   constexpr int64_t kib = 1024, all = (16 + 16 + 32 + 64 + 32) * kib;
   EXPECT_LT(value_or_throw(family.whole_peak()), all - 31 * kib);
   EXPECT_EQ(family.members().front().modelled_peak, (16 + 64 + 32) * kib);
@@ -159,17 +162,11 @@ class SavingPlanner : public StagePlanner {
 };
 
 TEST(Budget, a_program_is_offered_at_the_least_peak_of_all) {
-  Graph g = test::parsed(
-      "graph @main(%x: input f32[64,64]) {\n"
-      "  %v, %i = sort(%x; dim=1)\n"
-      "  %c = sum(%i)\n"
-      "  %w = repeat(%c; repeats=[8192])\n"
-      "  %d = _to_copy(%w; dtype=f32)\n"
-      "  %e = sum(%d)\n"
-      "  %s = add(%v, %e)\n"
-      "  %t = add(%i, %c)\n"
-      "  return %s, %t\n"
-      "}\n");
+  Graph g = test::parsed(sorted_then_wide +
+                         "  %s = add(%v, %e)\n"
+                         "  %t = add(%i, %c)\n"
+                         "  return %s, %t\n"
+                         "}\n");
   value_or_throw(test::prepare_unfused(g));
   const auto make = [&] {
     return value_or_throw(
