@@ -37,6 +37,7 @@ struct FuseCosts {
 
 namespace fuse_cost {
 
+constexpr int64_t line_bytes = 64;  // of a cache
 constexpr int64_t small_part = 4;   // of the time of starting a kernel
 constexpr size_t max_waiting = 64;  // calls computed in one expression
 constexpr int64_t max_nodes = 128;  // of a group

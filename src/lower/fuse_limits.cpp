@@ -27,11 +27,27 @@ bool are_few(const FuseGrouping& p, size_t nodes, size_t calls, size_t buffers) 
          buffers <= static_cast<size_t>(p.costs.max_streams);
 }
 
+// Whether a kernel that folds the rows of the group can store elements in this order at no more
+// time than it takes to start another: rows stay rows, or it is few elements, each of which takes
+// as long as a line.
+bool stores_rows(const FuseGrouping& p, const FuseGroup& group, const Reorder& turn) {
+  const FoldForm& f = group.forms[0];
+  if (!has_whole_rows(group)) return false;
+  const Reorder::Digit& last = turn.digits().back();
+  return (last.to == 1 && last.extent % (group.elements / f.results) == 0) ||
+         group.elements * line_bytes <= p.costs.launch_bytes;
+}
+
 // Whether what the call reads in the group's order, though it lies in the call's, stays in a cache.
-// No fold may join the group behind it: those that read the results would be kernels of their own.
+// No fold may join a group without folds behind it: those that read the results would be kernels of
+// their own.
 bool may_turn(const FuseGrouping& p, NodeId n, int32_t g, const Reorder& turn) {
+  const FuseGroup& group = p.groups.all[g];
   const auto is_folded = [&](NodeId m) { return p.calls[m].is_folded; };
-  if (is_folded(n) || std::ranges::any_of(p.groups.all[g].nodes, is_folded)) return false;
+  if (is_folded(n)) return false;
+  if (group.forms.empty() ? std::ranges::any_of(group.nodes, is_folded)
+                          : !stores_rows(p, group, turn))
+    return false;
   int64_t bytes = 0;
   for (const auto& [v, read] : p.calls[n].orders)
     if (!p.groups.all[g].orders.contains(v) && turn.then(read) != Reorder(p.calls[n].elements))
@@ -52,6 +68,11 @@ bool is_small_part(const FuseGrouping& p, int32_t from, int32_t g) {
   return p.costs.is_worth_repeating(flops, part.elements, whole.elements);
 }
 
+// Whether the value has one element for each row that the group folds.
+bool is_of_rows(const FuseGrouping& p, ValueId v, const FuseGroup& group) {
+  return !group.forms.empty() && numel_of(static_shape(p.graph.type(v))) == group.forms[0].results;
+}
+
 }  // namespace
 
 bool FuseGrouping::is_known_at(const std::vector<ValueId>& values, int32_t g) const {
@@ -65,7 +86,7 @@ Reorder turn_in(const FuseGrouping& p, NodeId n, int32_t g) {
   const FuseCall& c = p.calls[n];
   const FuseGroup& group = p.groups.all[g];
   std::optional<Reorder> out;
-  if (c.elements == group.elements && group.forms.empty())
+  if (c.elements == group.elements && c.kind != FuseCall::Kind::fold)
     for (const auto& [v, read] : c.orders) {
       const auto known = group.orders.find(v);
       if (known == group.orders.end()) continue;
@@ -82,6 +103,10 @@ bool reads_as_group(const FuseGrouping& p, NodeId n, int32_t g, const Reorder& t
   const auto known = group.orders.find(v.v);
   if (read != c.orders.end() && known != group.orders.end() && c.elements == group.elements)
     return turn.then(read->second) == known->second;
+  // What is known of a whole row is read in the order in which the rows are, and a row of another
+  // length reads its own one, or else the group is split.
+  if (!turn.is_same() && is_of_rows(p, v, group)) return true;
+  if (has_own_length(p.graph, p.calls, n, group)) return true;
   return !contains(c.reordered_reads, v) && !contains(group.reordered_reads, v);
 }
 
@@ -95,7 +120,7 @@ bool may_join(const FuseGrouping& p, NodeId n, int32_t g) {
   const Reorder turn = turn_in(p, n, g);
   for (const ValueId v : c.materialized_reads)
     if (p.group_of(v) == g && !reads_as_group(p, n, g, turn, v)) return false;
-  if (group.is_turned && c.kind == FuseCall::Kind::fold) return false;
+  if (group.is_turned && group.forms.empty() && c.kind == FuseCall::Kind::fold) return false;
   if (!turn.is_same() && !may_turn(p, n, g, turn)) return false;
   if (!fits_rows(p.graph, p.calls, p.costs, n, group)) return false;
   return p.is_known_at(c.materialized_reads, g) ? !is_too_early(p, n, g) : !is_read(p, g);

@@ -67,6 +67,24 @@ bool keeps_row(const FuseGroup& group, const FuseCosts& costs) {
 
 }  // namespace
 
+bool has_whole_rows(const FuseGroup& group) {
+  return !group.forms.empty() && group.elements > 0 &&
+         Frame::of(group.forms[0], false).has_whole_rows() &&
+         std::ranges::all_of(group.forms, [](const FoldForm& f) { return f.kind == Fold::rows; });
+}
+
+bool has_own_length(const Graph& graph, const FuseCalls& calls, NodeId n, const FuseGroup& group) {
+  const FuseCall& c = calls[n];
+  if (c.kind != FuseCall::Kind::elementwise || !has_whole_rows(group)) return false;
+  const int64_t rows = group.forms[0].results;
+  if (c.elements == group.elements || c.elements == rows || c.elements > 2 * group.elements)
+    return false;
+  int64_t outer = 1;
+  for (const Dim& d : graph.type(graph.node(n).out(0)).shape)
+    if (outer < rows) outer *= d.value();
+  return outer == rows;
+}
+
 bool rows_agree(const std::vector<FoldForm>& a, const std::vector<FoldForm>& b) {
   return std::ranges::all_of(a, [&](const FoldForm& x) {
     return std::ranges::all_of(b, [&](const FoldForm& y) { return agree(x, y); });
@@ -82,6 +100,7 @@ bool fits_rows(const Graph& graph, const FuseCalls& calls, const FuseCosts& cost
   if (group.forms.empty()) return c.elements == group.elements;
   const FoldForm& f = group.forms[0];
   const bool is_full = c.elements == group.elements;
+  if (has_own_length(graph, calls, n, group)) return keeps_row(group, costs);
   if (!is_full && (f.kind == Fold::chunks || c.elements != f.results)) return false;
   if (!reads_fold_of(graph, calls, c, group)) return true;
   if (!is_full && adds_up_parts(group, costs) && !leads_to(graph, calls, n, group.elements))

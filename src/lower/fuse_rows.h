@@ -4,6 +4,13 @@
 
 namespace cleave {
 
+// Whether the group folds rows alone, each adjacent in memory.
+bool has_whole_rows(const FuseGroup& group);
+
+// Whether the call has rows of another length than those that the group folds, one for each: a row
+// that is padded, or a part of it (GroupPlan::has_own_length).
+bool has_own_length(const Graph& graph, const FuseCalls& calls, NodeId n, const FuseGroup& group);
+
 // Whether the folds fit in one kernel: they have the same rows, or one folds the rows of a matrix
 // and the other its columns.
 bool rows_agree(const std::vector<FoldForm>& a, const std::vector<FoldForm>& b);

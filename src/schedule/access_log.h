@@ -22,6 +22,8 @@ class AccessLog {
     element_ = std::move(number);
     pass_ = pass;
   }
+  // What is accessed from here on belongs to no element, so that it is never in place.
+  void set_no_element(size_t pass) { set_element({}, pass); }
   void read(int64_t buffer, const loop::Expr& address) {
     reads_.push_back({buffer, pass_, shift_of(address)});
   }
@@ -41,6 +43,7 @@ class AccessLog {
     std::optional<int64_t> shift;  // from the current element; none: it is another
   };
   std::optional<int64_t> shift_of(const loop::Expr& address) const {
+    if (!element_.defined()) return std::nullopt;
     if (address == element_) return 0;
     const bool is_behind = address->op == loop::Op::add && address->args[0] == element_;
     const int64_t* shift = is_behind ? address->args[1].as_const_int() : nullptr;

@@ -22,7 +22,8 @@ KeptValues::KeptValues(GroupContext& c, int64_t local_bytes) : c_(c), local_byte
   };
   for (const FoldCall& f : c.plan.folds) need(f.operand, f.pass);
   for (const GroupResult& r : c.calls.results)
-    if (!c.plan.fold_of(r.value)) need(r.value, c.plan.pass_of(r.value));
+    if (!c.plan.fold_of(r.value) && !c.plan.has_own_length(graph, r.value))
+      need(r.value, c.plan.pass_of(r.value));
   for (size_t i = c.calls.nodes.size(); i-- > 0;) {
     const Node& node = graph.node(c.calls.nodes[i]);
     if (fold_form_of(graph, c.calls.nodes[i])) continue;

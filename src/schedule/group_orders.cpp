@@ -10,7 +10,9 @@ class Orderer {
   Orderer(const Graph& graph, const std::vector<NodeId>& nodes, const std::vector<ValueId>& results)
       : g_(graph), nodes_(nodes), results_(results) {}
 
-  GroupOrders run() {
+  GroupOrders run(const std::vector<ValueId>& folded) {
+    if (!folded.empty()) find_reads();
+    for (const ValueId v : folded) fold(v);
     for (const NodeId n : nodes_) {
       ReadOrders reads = read_orders(g_, n, [&](ValueId v) { return of_operand(v); });
       for (uint32_t k = 0; k < g_.node(n).output_count; ++k) {
@@ -20,7 +22,7 @@ class Orderer {
       }
     }
     GroupOrders out;
-    const Reorder back = most_common().inverse();
+    const Reorder back = folded.empty() ? most_common().inverse() : Reorder(numel(folded[0]));
     for (const ValueId v : results_)
       if (const std::optional<Reorder> order = back.then(at_.at(v.v)); order && !order->is_same())
         out.emplace(v.v, *order);
@@ -35,6 +37,17 @@ class Orderer {
     ReadOrders out = it == reads_.end() ? ReadOrders() : it->second;
     if (it == reads_.end() || at_.contains(v.v)) out.insert_or_assign(v.v, Reorder(numel(v)));
     return out;
+  }
+
+  void find_reads() {
+    for (const NodeId n : nodes_)
+      for (uint32_t k = 0; k < g_.node(n).output_count; ++k)
+        reads_[g_.node(n).out(k).v] = read_orders(g_, n, [&](ValueId v) { return of_operand(v); });
+  }
+
+  void fold(ValueId v) {
+    at_.insert_or_assign(v.v, Reorder(numel(v)));
+    for (const auto& [u, read] : reads_[v.v]) at_.emplace(u, read);
   }
 
   // Where the first result lies, or what it and an earlier one read.
@@ -75,9 +88,9 @@ class Orderer {
 }  // namespace
 
 GroupOrders order_results(const Graph& graph, const std::vector<NodeId>& nodes,
-                          const std::vector<ValueId>& results) {
-  if (results.size() < 2) return {};
-  return Orderer(graph, nodes, results).run();
+                          const std::vector<ValueId>& results, const std::vector<ValueId>& folded) {
+  if (results.size() + std::min<size_t>(folded.size(), 1) < 2 || results.empty()) return {};
+  return Orderer(graph, nodes, results).run(folded);
 }
 
 }  // namespace cleave

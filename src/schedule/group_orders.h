@@ -14,8 +14,10 @@ namespace cleave {
 // From the number of the loop's element to that of the result, by result; of those that differ.
 using GroupOrders = std::unordered_map<uint32_t, Reorder>;
 
-// `results` have the same number of elements.
+// `results` have the same number of elements. `folded`: what is folded, whose order the loop
+// follows, if anything is.
 GroupOrders order_results(const Graph& graph, const std::vector<NodeId>& nodes,
-                          const std::vector<ValueId>& results);
+                          const std::vector<ValueId>& results,
+                          const std::vector<ValueId>& folded = {});
 
 }  // namespace cleave

@@ -63,6 +63,14 @@ bool GroupPlan::is_full(const Graph& graph, ValueId v) const {
   return numel_of(static_shape(graph.type(v))) == frame.rows() * frame.row_elements();
 }
 
+int64_t GroupPlan::row_length(const Graph& graph, ValueId v) const {
+  return numel_of(static_shape(graph.type(v))) / std::max<int64_t>(frame.rows(), 1);
+}
+
+bool GroupPlan::has_own_length(const Graph& graph, ValueId v) const {
+  return !is_full(graph, v) && numel_of(static_shape(graph.type(v))) != frame.rows();
+}
+
 namespace {
 
 using Kind = FoldForm::Kind;
@@ -174,8 +182,18 @@ Result<GroupPlan> GroupPlan::make(const Graph& graph, const std::vector<NodeId>&
       return wrong("is folded for nobody", f.result);
   for (const ValueId v : results) {
     if (out.fold_of(v) || out.is_full(graph, v)) continue;
-    if (!rows || numel_of(static_shape(graph.type(v))) != out.frame.rows())
+    if (rows && !out.has_own_length(graph, v)) continue;
+    const bool fits =
+        out.row_length(graph, v) * out.frame.rows() == numel_of(static_shape(graph.type(v)));
+    if (!rows || !fits || !out.frame.has_whole_rows())
       return wrong("has another number of rows", v);
+  }
+  if (rows && out.frame.has_whole_rows()) {
+    std::vector<ValueId> full, folded;
+    for (const ValueId v : results)
+      if (!out.fold_of(v) && out.is_full(graph, v)) full.push_back(v);
+    for (const FoldCall& f : out.folds) folded.push_back(f.operand);
+    out.orders = order_results(graph, nodes, full, folded);
   }
   return out;
 }

@@ -26,6 +26,11 @@ struct Frame {
   static Frame of(const FoldForm& form, bool folds_rows);
   int64_t rows() const;
   int64_t row_elements() const;
+  // Each row is adjacent in memory, behind the row before.
+  bool has_whole_rows() const {
+    return !parts.empty() && parts.size() <= 2 && !parts.back().is_row &&
+           (parts.size() == 1 || parts[0].is_row);
+  }
   // Rows are adjacent in the innermost dim, so that a block of them runs in lanes.
   bool has_lanes() const { return parts.size() > 1 && parts.back().is_row; }
 };
@@ -45,7 +50,7 @@ struct GroupPlan {
   std::vector<FoldCall> folds;
   Frame frame;           // one row if plain or own loops
   size_t last_pass = 0;  // 0 if there is one pass
-  GroupOrders orders;    // of plain
+  GroupOrders orders;    // of plain, and of whole rows
 
   // `nodes` are in the graph's order, and all elementwise, views or reductions; the last one may
   // write its own loops. Fails (bug), with
@@ -58,8 +63,12 @@ struct GroupPlan {
   const FoldCall* fold_of(ValueId result) const;
   // The number of the value's element at the element of the frame with this number.
   loop::Expr number_in(loop::IndexMath& math, ValueId v, const loop::Expr& number) const;
-  // Whether it has one element per element of the frame; else it has one per row.
+  // Whether it has one element per element of the frame; else it has one per row, or
   bool is_full(const Graph& graph, ValueId v) const;
+  // whether it has rows of another length: a row that is padded, or a part of it.
+  bool has_own_length(const Graph& graph, ValueId v) const;
+  // The number of elements that it has for each row.
+  int64_t row_length(const Graph& graph, ValueId v) const;
 
  private:
   std::unordered_map<uint32_t, size_t> pass_;

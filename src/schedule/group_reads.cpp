@@ -30,11 +30,20 @@ GroupReads::GroupReads(const Graph& graph, const std::vector<NodeId>& nodes, con
 }
 
 Exprs GroupReads::element_index(ValueId v) {
-  return math_.delinearise(element_, static_shape(graph_.type(v)));
+  return math_.delinearise(plan_.number_in(math_, v, element_), static_shape(graph_.type(v)));
 }
 
 Exprs GroupReads::row_index(ValueId v) {
   return math_.delinearise(row_, static_shape(graph_.type(v)));
+}
+
+Exprs GroupReads::own_index(ValueId v) {
+  if (plan_.is_full(graph_, v)) return element_index(v);
+  if (!plan_.has_own_length(graph_, v)) return row_index(v);
+  const int64_t length = plan_.row_length(graph_, v);
+  const Expr inner = make_var(sheet_.next_var++, "d", DType::i64);
+  math_.declare(inner, length);
+  return math_.delinearise(math_.dot({row_, inner}, {length, 1}), static_shape(graph_.type(v)));
 }
 
 std::vector<GroupReads::Read> GroupReads::roots(const std::vector<ValueId>& results) {

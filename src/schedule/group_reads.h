@@ -18,9 +18,7 @@ class GroupReads {
   // The index of v's current element; row_index: of a value with one element per row.
   loop::Exprs element_index(ValueId v);
   loop::Exprs row_index(ValueId v);
-  loop::Exprs own_index(ValueId v) {
-    return plan_.is_full(graph_, v) ? element_index(v) : row_index(v);
-  }
+  loop::Exprs own_index(ValueId v);
 
   bool is_inside(ValueId v) const { return inside_.contains(v.v); }
 

@@ -35,6 +35,13 @@ RowWriter::RowWriter(GroupContext& c, ColumnSums* columns)
 void RowWriter::write(const Expr& row) {
   const Exprs parts = c_.row_parts(row);
   for (size_t pass = 0; pass <= c_.plan.last_pass; ++pass) write_pass(parts, pass);
+  for (const int64_t length : own_lengths(c_)) {
+    c_.accesses.set_no_element(c_.plan.last_pass);
+    nest(c_.builder, {Expr(length)}, true, [&](const Exprs& inner) {
+      const OpenScope scope(c_, inner);
+      store_own_results(c_, row, c_.declared(inner[0], length), length);
+    });
+  }
 }
 
 void RowWriter::write_pass(const Exprs& row, size_t pass) {

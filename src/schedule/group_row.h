@@ -9,6 +9,7 @@
 //       sum += ...                                         folds, which the next pass reads
 //     }
 //   }
+//   for j { z[p,j] = ... }                                 results with rows of another length
 #pragma once
 #include "schedule/column_sums.h"
 #include "schedule/group_kept.h"

@@ -33,6 +33,11 @@ std::vector<std::string> fused_calls(const std::string& text) {
 
 using Calls = std::vector<std::string>;
 
+// Of %x, over its last dim.
+const std::string softmax =
+    "  %m = amax(%x; dim=[-1], keepdim=true)\n  %c = sub(%x, %m)\n  %e = exp(%c)\n"
+    "  %n = sum(%e; dim=[-1], keepdim=true)\n  %s = div(%e, %n)\n";
+
 TEST(Fuse, a_chain_is_one_kernel) {
   EXPECT_EQ(fused_calls("graph @g(%x: input f32[64,32]) {\n"
                         "  %a = sin(%x)\n  %b = exp(%a)\n  %c = add(%b, %x)\n  return %c\n}\n"),
@@ -225,6 +230,37 @@ TEST(Fuse, what_does_not_fit_a_cache_is_not_read_in_another_order) {
   };
   EXPECT_EQ(calls(64), Calls{"fused 3"});
   EXPECT_EQ(calls(1024), (Calls{"tanh", "permute", "mul"}));
+}
+
+// %y and %z have rows of other lengths, for which nothing is read again.
+TEST(Fuse, a_padded_row_and_a_part_of_it_are_made_with_the_row) {
+  const std::string head = "graph @g(%x: input f32[64,48], %u: input f32[64,48]) {\n" + softmax;
+  EXPECT_EQ(fused_calls(head + "  %p = constant_pad_nd(%s; pad=[3,5])\n  %y = sin(%p)\n"
+                               "  %h = slice(%s; dim=1, start=16, end=32)\n  %z = exp(%h)\n"
+                               "  return %s, %y, %z\n}\n"),
+            Calls{"fused 9"});
+  // Rows that are padded with others are no rows of their own.
+  EXPECT_EQ(fused_calls(head + "  %p = constant_pad_nd(%s; pad=[0,0,1,1])\n  %y = sin(%p)\n"
+                               "  return %s, %y\n}\n"),
+            (Calls{"fused 5", "fused 2"}));
+  // A part of the rows is none of each.
+  EXPECT_EQ(fused_calls(head + "  %h = slice(%s; dim=0, start=0, end=32)\n  %y = sin(%h)\n"
+                               "  return %s, %y\n}\n"),
+            (Calls{"fused 5", "slice", "sin"}));
+}
+
+// Rows stay rows in the other order, or it is little: else it would be stored element by element.
+TEST(Fuse, rows_are_stored_in_another_order) {
+  const auto calls = [](const char* shape, const char* dims) {
+    return fused_calls(fmt::format(
+        "graph @g(%x: input f32[{}]) {{\n{}  %t = permute(%s; dims=[{}])\n  %y = sin(%t)\n"
+        "  return %s, %y\n}}\n",
+        shape, softmax, dims));
+  };
+  EXPECT_EQ(calls("64,32,48", "1,0,2"), Calls{"fused 7"});
+  EXPECT_EQ(calls("64,32,48", "0,2,1"), (Calls{"fused 5", "permute", "sin"}));
+  EXPECT_EQ(calls("8,12", "1,0"), Calls{"fused 7"});
+  EXPECT_EQ(calls("640,480", "1,0"), (Calls{"fused 5", "permute", "sin"}));
 }
 
 }  // namespace

@@ -13,13 +13,14 @@
 // A matrix must be read in its layout: a directly transposed one has its own forms, and one that is
 // transposed further up is left to the product.
 //
-//   row, column   on a CPU; outer too, from 16 columns on; thin: 1024 rows, k <= 4, n <= 16
+//   row, column   on a CPU; outer too, of 8 columns or from 16 on; thin: 1024 rows, k <= 4, n <= 16
 //   thin          on a GPU: 10240 rows, k and n below 32
 //
 // Measured on a core of a Zen 5, product and sum in us, 2026-11-23: row of 1024 x 1024 461 and 116,
 // transposed 524 and 147; column 1064 and 75, transposed 876 and 116; outer 1024 x 1024 224 and 51,
-// 4096 x 4 24 and 165; thin 16384 x 4 x 16 178 and 105, 16384 x 8 x 8 220 and 246; a transposed
-// matrix in the form of the other kind 954 and 6343.
+// 4096 x 8 and a relu 30 and 4 (AVX2: 46 and 15), 4096 x 12 31 and 4 (47 and 43), with a sine 46
+// and 28 (75 and 103), 4096 x 4 24 and 165; thin 16384 x 4 x 16 178 and 105, 16384 x 8 x 8 220 and
+// 246; a transposed matrix in the form of the other kind 954 and 6343.
 // Source of the GPU's limits: decompose_mem_bound_mm.py, PyTorch 2.13. The pass runs before the
 // cut: the form depends on what defines an operand, and bits must not depend on what is recomputed.
 #include <utility>
@@ -78,10 +79,15 @@ bool has_one_column(const Match& m) {
   return is_on(m, DeviceKind::cpu) && is_one(m, size_at(m, "b", row_dim(m) + 1));
 }
 
+// Rows of 16 or more, or of 8: a row of 12 takes longer as an elementwise product, with AVX2.
+bool is_whole_vectors(const DimRange& columns) {
+  return columns.lo >= 16 || (columns.lo == 8 && columns.hi == 8);
+}
+
 bool is_outer(const Match& m) {
   const int64_t r = row_dim(m);
   return is_on(m, DeviceKind::cpu) && is_one(m, size_at(m, "a", r + 1)) &&
-         m.graph().env().range_of(size_at(m, "b", r + 1)).lo >= 16;
+         is_whole_vectors(m.graph().env().range_of(size_at(m, "b", r + 1)));
 }
 
 bool is_thin(const Match& m) {
