@@ -13,17 +13,22 @@ using namespace cleave::loop;
 // A value is kept for later passes if computing it takes more flops than this.
 constexpr int64_t dear_flops = 8;
 
+namespace {
+
+uint64_t bit_of(size_t pass) { return uint64_t{1} << std::min<size_t>(pass, 63); }
+
+}  // namespace
+
 KeptValues::KeptValues(GroupContext& c, int64_t local_bytes) : c_(c), local_bytes_(local_bytes) {
   if (c.plan.last_pass == 0) return;
   const Graph& graph = c.calls.graph;
   std::unordered_map<uint32_t, uint64_t> needed;  // passes in which the value is computed
-  const auto need = [&](ValueId v, size_t pass) {
-    needed[v.v] |= uint64_t{1} << std::min<size_t>(pass, 63);
-  };
+  const auto need = [&](ValueId v, size_t pass) { needed[v.v] |= bit_of(pass); };
   for (const FoldCall& f : c.plan.folds) need(f.operand, f.pass);
   for (const GroupResult& r : c.calls.results)
-    if (!c.plan.fold_of(r.value) && !c.plan.has_own_length(graph, r.value))
-      need(r.value, c.plan.pass_of(r.value));
+    if (!c.plan.fold_of(r.value))
+      need(r.value,
+           c.plan.has_own_length(graph, r.value) ? c.plan.last_pass + 1 : c.plan.pass_of(r.value));
   for (size_t i = c.calls.nodes.size(); i-- > 0;) {
     const Node& node = graph.node(c.calls.nodes[i]);
     if (fold_form_of(graph, c.calls.nodes[i])) continue;
@@ -49,8 +54,10 @@ uint64_t KeptValues::keep(ValueId v, uint64_t passes) {
   if (!c_.is_full(v) || !elementwise_rule(**graph.node(n).op->lower, op)) return passes;
   const uint64_t first = passes & ~(passes - 1);
   const auto pass = static_cast<size_t>(std::countr_zero(first));
+  // Behind the passes a result isn't read again: a local buffer is in a cache.
+  const bool is_in_later_pass = (passes & ~first & ~bit_of(c_.plan.last_pass + 1)) != 0;
   for (const GroupResult& r : c_.calls.results)
-    if (r.value == v) {
+    if (r.value == v && is_in_later_pass) {
       kept_.push_back({v, pass, -1, &r});
       return first;
     }
@@ -110,6 +117,15 @@ void KeptValues::read(const FrameElement& at, size_t pass) {
       c_.values.sources().set_kept(k.value, {index, to.buffer, to.dtype, address});
     }
   }
+}
+
+void KeptValues::read_row(const Expr& row) {
+  for (const Kept& k : kept_)
+    if (k.local >= 0) {
+      const DType dtype = compute_type(c_.calls.graph.type(k.value).dtype);
+      c_.values.sources().set_kept_row(k.value,
+                                       {row, c_.plan.frame.row_elements(), k.local, dtype});
+    }
 }
 
 }  // namespace cleave

@@ -3,6 +3,7 @@
 //
 //   pass 0: t = erf(x[p,j]); kept[j] = t; s += t        instead of erf twice
 //   pass 1: y[p,j] = kept[j] / s
+//   results with rows of another length: z[p,j] = kept[j + 4] / s
 #pragma once
 #include <optional>
 #include <unordered_set>
@@ -19,6 +20,8 @@ class KeptValues {
   // For each element in a pass: reads of values kept in earlier passes come from memory from here
   // on.
   void read(const FrameElement& at, size_t pass);
+  // Behind the passes: they come from the local buffers for any element of the row.
+  void read_row(const loop::Expr& row);
   // Stores the values that this pass keeps.
   void store(const FrameElement& at, size_t pass);
   bool are_stored(size_t pass) const;

@@ -37,6 +37,7 @@ void RowWriter::write(const Expr& row) {
   for (size_t pass = 0; pass <= c_.plan.last_pass; ++pass) write_pass(parts, pass);
   for (const int64_t length : own_lengths(c_)) {
     c_.accesses.set_no_element(c_.plan.last_pass);
+    kept_.read_row(row);
     nest(c_.builder, {Expr(length)}, true, [&](const Exprs& inner) {
       const OpenScope scope(c_, inner);
       store_own_results(c_, row, c_.declared(inner[0], length), length);

@@ -127,6 +127,12 @@ Expr GroupValues::value(ValueId v, const Exprs& index) {
     if (!guarded_) scopes_.remember(key, depth, e);
     return e;
   }
+  if (const auto* kept = sources_.kept_row(v))
+    if (const Expr at = place_in_row(v, index, *kept); at.defined()) {
+      Expr e = load(kept->buffer, kept->dtype, at);
+      if (!guarded_) scopes_.remember(key, depth, e);
+      return e;
+    }
   if (guarded_) return n.valid() ? results(n, index)[static_cast<size_t>(k)] : outside(v, index);
   Expr out;
   scopes_.write_at(depth, [&] {
@@ -138,6 +144,13 @@ Expr GroupValues::value(ValueId v, const Exprs& index) {
     }
   });
   return out;
+}
+
+Expr GroupValues::place_in_row(ValueId v, const Exprs& index, const ValueSources::KeptRow& kept) {
+  const std::vector<int64_t> shape = static_shape(graph_.type(v));
+  const Expr number = math_.dot(index, row_major(shape));
+  const Exprs place = math_.delinearise(number, {numel_of(shape) / kept.length, kept.length});
+  return place[0] == kept.row ? place[1] : Expr();
 }
 
 Expr GroupValues::compute(ValueId v, NodeId n, const Exprs& index, size_t depth) {

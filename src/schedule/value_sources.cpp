@@ -30,4 +30,9 @@ const ValueSources::Kept* ValueSources::kept(ValueId v) const {
   return it == kept_.end() ? nullptr : &it->second;
 }
 
+const ValueSources::KeptRow* ValueSources::kept_row(ValueId v) const {
+  const auto it = kept_rows_.find(v.v);
+  return it == kept_rows_.end() ? nullptr : &it->second;
+}
+
 }  // namespace cleave

@@ -40,6 +40,15 @@ class ValueSources {
   };
   void set_kept(ValueId v, Kept kept) { kept_[v.v] = std::move(kept); }
   const Kept* kept(ValueId v) const;
+  // From here on the value is read from the buffer, in which all elements of this row are.
+  struct KeptRow {
+    loop::Expr row;
+    int64_t length;
+    int64_t buffer;
+    DType dtype;
+  };
+  void set_kept_row(ValueId v, KeptRow kept) { kept_rows_[v.v] = std::move(kept); }
+  const KeptRow* kept_row(ValueId v) const;
 
  private:
   const Graph& graph_;
@@ -48,6 +57,7 @@ class ValueSources {
   std::unordered_map<uint32_t, loop::Bound> outside_;
   std::unordered_map<uint32_t, Folded> folded_;
   std::unordered_map<uint32_t, Kept> kept_;
+  std::unordered_map<uint32_t, KeptRow> kept_rows_;
 };
 
 }  // namespace cleave
