@@ -1,8 +1,10 @@
 #include "lower/traffic.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
+#include "loop/replace.h"
 #include "run/thunk_storages.h"
 
 namespace cleave {
@@ -12,6 +14,8 @@ using namespace cleave::loop;
 namespace {
 
 constexpr int64_t most = int64_t{1} << 60;
+// Variables for places have numbers behind those of kernels.
+constexpr int64_t place_variables = int64_t{1} << 40;
 
 int64_t times(int64_t a, int64_t b) {
   int64_t out = 0;
@@ -43,10 +47,23 @@ class Counter {
       }
     return bound;
   }
+  // What another pass over a row reads again is one access.
+  void load(const Expr& e, int64_t n) {
+    int64_t& known = accesses_[{e->buffer(), replaced(e->args[0], places_)}];
+    const int64_t more = std::max<int64_t>(n - known, 0);
+    known += more;
+    read_[e->buffer()] = std::min(read_[e->buffer()] + more, most);
+  }
+  // The same variable for all loops with this extent at one depth.
+  void enter(const Loop& l) {
+    const auto [at, is_new] = depths_.try_emplace({depth_++, l.extent});
+    if (is_new) at->second = make_var(place_variables + std::ssize(depths_), "place", DType::i64);
+    places_.insert_or_assign(l.var->id(), at->second);
+  }
   // A shared subexpression is computed once per statement.
   void expr(const Expr& e, int64_t n, std::set<const ExprNode*>& seen) {
     if (!seen.insert(&*e).second) return;
-    if (e->op == Op::load) read_[e->buffer()] = std::min(read_[e->buffer()] + n, most);
+    if (e->op == Op::load) load(e, n);
     for (const Expr& a : e->args) expr(a, n, seen);
   }
   void expr(const Expr& e, int64_t n) {
@@ -58,16 +75,22 @@ class Counter {
   }
   void stmt(const For& f, int64_t n) {
     expr(f.loop.extent, n);
+    enter(f.loop);
     block(f.body, times(n, extent_of(f.loop.extent)));
+    --depth_;
   }
   void stmt(const Let& s, int64_t n) { expr(s.value, n); }
   void stmt(const Define& s, int64_t n) { expr(s.value, n); }
   void stmt(const Assign& s, int64_t n) { expr(s.value, n); }
   void stmt(const Reduce& r, int64_t n) {
-    for (const Loop& l : r.loops) n = times(n, extent_of(l.extent));
+    for (const Loop& l : r.loops) {
+      n = times(n, extent_of(l.extent));
+      enter(l);
+    }
     block(r.body, n);
     std::set<const ExprNode*> seen;
     for (const Fold& f : r.folds) expr(f.value, n, seen);
+    depth_ -= std::ssize(r.loops);
   }
   void stmt(const Store& s, int64_t n) {
     expr(s.index, n);
@@ -86,6 +109,10 @@ class Counter {
 
   const Kernel& k_;
   std::vector<int64_t> read_, written_;
+  std::map<std::pair<size_t, Expr>, int64_t> accesses_;  // iterations, by buffer and index
+  std::map<std::pair<int64_t, Expr>, Expr> depths_;      // variables by depth and extent
+  VariableValues places_;                                // of the loops' variables
+  int64_t depth_ = 0;
 };
 
 void count_kernel(const LoweredProgram& p, const KernelCall& call, KernelTraffic& out) {

@@ -1,10 +1,11 @@
 // The memory traffic of a lowered program in bytes, counted from its loops.
 //
 // For each buffer of a kernel: its accesses times the iterations of the loops around them, at most
-// its size; separately for reads and writes. Partial sums and scratch in memory count like any
-// other buffer, local buffers (registers, stack) not at all. A library call or a call of the host
-// program's code reads its distinct operands and writes its results. A copy to the host's memory
-// reads its storage, one from there writes it.
+// its size; separately for reads and writes. What several passes over a row read alike is one
+// access. Partial sums and scratch in memory count like any other buffer, local buffers (registers,
+// stack) not at all. A library call or a call of the host program's code reads its distinct
+// operands and writes its results. A copy to the host's memory reads its storage, one from there
+// writes it.
 #pragma once
 #include <string>
 #include <vector>
