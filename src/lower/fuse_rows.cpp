@@ -12,6 +12,8 @@ using Fold = FoldForm::Kind;
 
 namespace {
 
+constexpr int64_t most_lengths = 4;  // of its row in another one
+
 bool agree(const FoldForm& a, const FoldForm& b) {
   if (a.runs == b.runs) return a.kind == b.kind;
   if (a.kind == b.kind || a.kind == Fold::chunks || b.kind == Fold::chunks) return false;
@@ -77,7 +79,8 @@ bool has_own_length(const Graph& graph, const FuseCalls& calls, NodeId n, const 
   const FuseCall& c = calls[n];
   if (c.kind != FuseCall::Kind::elementwise || !has_whole_rows(group)) return false;
   const int64_t rows = group.forms[0].results;
-  if (c.elements == group.elements || c.elements == rows || c.elements > 2 * group.elements)
+  if (c.elements == group.elements || c.elements == rows ||
+      c.elements > most_lengths * group.elements)
     return false;
   int64_t outer = 1;
   for (const Dim& d : graph.type(graph.node(n).out(0)).shape)

@@ -64,10 +64,8 @@ uint64_t KeptValues::keep(ValueId v, uint64_t passes) {
   const int64_t elements = std::max<int64_t>(numel_of(static_shape(graph.type(v))), 1);
   const int64_t row_elements = c_.plan.frame.row_elements();
   const DType dtype = compute_type(graph.type(v).dtype);
-  const int64_t bytes = rounded(row_elements * size_of(dtype));
-  if ((*op.def().cost)(op).flops / elements < dear_flops || bytes > local_bytes_) return passes;
-  if (!is_read_in_place(v)) return passes;
-  local_bytes_ -= bytes;
+  if ((*op.def().cost)(op).flops / elements < dear_flops) return passes;
+  if (!is_read_in_place(v) || !take_bytes(row_elements * size_of(dtype))) return passes;
   kept_.push_back({v, pass, std::ssize(c_.kernel.buffers), nullptr});
   c_.values.sources().add_use(v);
   c_.kernel.buffers.push_back(
@@ -126,6 +124,12 @@ void KeptValues::read_row(const Expr& row) {
       c_.values.sources().set_kept_row(k.value,
                                        {row, c_.plan.frame.row_elements(), k.local, dtype});
     }
+}
+
+bool KeptValues::take_bytes(int64_t bytes) {
+  if (rounded(bytes) > local_bytes_) return false;
+  local_bytes_ -= rounded(bytes);
+  return true;
 }
 
 }  // namespace cleave

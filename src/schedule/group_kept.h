@@ -25,6 +25,8 @@ class KeptValues {
   // Stores the values that this pass keeps.
   void store(const FrameElement& at, size_t pass);
   bool are_stored(size_t pass) const;
+  // Whether so many bytes of local buffers are left; takes them.
+  bool take_bytes(int64_t bytes);
 
  private:
   struct Kept {

@@ -43,5 +43,26 @@ TEST(GroupKept, what_is_read_between_two_flips_is_not) {
   EXPECT_EQ(local_buffers(p.kernels[0]), 0u) << loop::print(p.kernels[0]);
 }
 
+// %q is read at other elements than those that are kept, but in the same row.
+TEST(GroupKept, a_padded_row_reads_what_is_kept) {
+  const LoweredProgram p = fused("4,32",
+                                 "  %u = erf(%x)\n  %t = sum(%u; dim=[1], keepdim=true)\n"
+                                 "  %q = div(%u, %t)\n  %y = constant_pad_nd(%q; pad=[2,3])\n");
+  ASSERT_EQ(p.kernels.size(), 1u);
+  EXPECT_EQ(local_buffers(p.kernels[0]), 1u);
+  const std::string text = loop::print(p.kernels[0]);
+  EXPECT_EQ(text.find("erf("), text.rfind("erf(")) << text;
+}
+
+// The loop that computes %y stores nothing apart, and so runs in vectors.
+TEST(GroupKept, elements_that_are_stored_apart_wait) {
+  const std::string calls =
+      "  %m = sum(%x; dim=[1], keepdim=true)\n  %u = mul(%x, %m)\n"
+      "  %w = permute(%u; dims=[1,0])\n  %y = neg(%w)\n";
+  const LoweredProgram p = fused("4,32", calls);
+  ASSERT_EQ(p.kernels.size(), 1u);
+  EXPECT_EQ(local_buffers(p.kernels[0]), 1u) << loop::print(p.kernels[0]);
+}
+
 }  // namespace
 }  // namespace cleave

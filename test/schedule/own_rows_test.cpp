@@ -69,6 +69,16 @@ TEST(OwnRows, nothing_is_overwritten_that_is_read) {
                                 "  %a = add(%s, %b)\n  return %a, %w\n");
 }
 
+// Of %e a row is kept; %w reads some of other rows.
+TEST(OwnRows, what_is_kept_is_of_one_row) {
+  expect_right("f32[6,16]",
+               "  %e = erf(%x)\n  %t = sum(%e; dim=[1], keepdim=true)\n"
+               "  %y = div(%e, %t)\n  %f = view(%e; size=[96])\n"
+               "  %h = slice(%f; dim=0, start=40, end=88)\n"
+               "  %v = view(%h; size=[6,8])\n  %w = mul(%v, %t)\n"
+               "  return %y, %w\n");
+}
+
 TEST(OwnRows, beside_sums_of_columns) {
   expect_right("f32[130,16]", softmax +
                                   "  %p = constant_pad_nd(%s; pad=[0,4])\n  %y = sin(%p)\n"
