@@ -55,18 +55,15 @@ TEST(OwnRows, several_lengths_beside_the_row) {
   expect_right("f32[0,8]", body);
 }
 
-// %w may not take the place of %u, of which other elements are read in each loop.
+// %w may not take the place of %b, whose elements rows behind it read.
 TEST(OwnRows, nothing_is_overwritten_that_is_read) {
-  expect_right("f32[6,16]", softmax +
-                                "  %a = add(%s, %u)\n"
-                                "  %h = slice(%s; dim=1, start=4, end=12)\n"
-                                "  %v = slice(%u; dim=1, start=0, end=8)\n  %w = mul(%h, %v)\n"
-                                "  return %a, %w\n");
-  expect_right("f32[6,16]", "  %b = sin(%u)\n" + softmax +
-                                "  %f = view(%b; size=[96])\n"
-                                "  %h = slice(%f; dim=0, start=40, end=88)\n"
-                                "  %v = view(%h; size=[6,8])\n  %w = mul(%v, %n)\n"
-                                "  %a = add(%s, %b)\n  return %a, %w\n");
+  expect_right("f32[6,6]",
+               "  %b = mm(%u, %u)\n  %f = view(%b; size=[36])\n"
+               "  %i = slice(%x; dim=1, start=0, end=4)\n"
+               "  %t = sum(%i; dim=[1], keepdim=true)\n"
+               "  %h = slice(%f; dim=0, start=0, end=24)\n"
+               "  %v = view(%h; size=[6,4])\n  %q = mul(%i, %v)\n"
+               "  %a = mul(%q, %t)\n  %w = mul(%b, %t)\n  return %a, %w\n");
 }
 
 // Of %e a row is kept; %w reads some of other rows.
