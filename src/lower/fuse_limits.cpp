@@ -33,10 +33,8 @@ bool are_few(const FuseGrouping& p, size_t nodes, size_t calls, size_t buffers) 
 // and 65 in two (AVX2: 164 and 124), of [1024,1024] 9.0 ms and 1.0, of [8,20] 0.69 us and 0.39
 // (1.12 and 0.88; a core of a Zen 5, 2026-11-30).
 bool stores_rows(const FuseGrouping& p, const FuseGroup& group, const Reorder& turn) {
-  const FoldForm& f = group.forms[0];
   if (!has_whole_rows(group)) return false;
-  const Reorder::Digit& last = turn.digits().back();
-  return (last.to == 1 && last.extent % (group.elements / f.results) == 0) ||
+  return keeps_rows(turn, group.elements / group.forms[0].results) ||
          group.elements * line_bytes * small_part <= p.costs.launch_bytes;
 }
 

@@ -87,6 +87,11 @@ class Orderer {
 
 }  // namespace
 
+bool keeps_rows(const Reorder& order, int64_t row_elements) {
+  const Reorder::Digit& last = order.digits().back();
+  return last.to == 1 && last.extent % row_elements == 0;
+}
+
 GroupOrders order_results(const Graph& graph, const std::vector<NodeId>& nodes,
                           const std::vector<ValueId>& results, const std::vector<ValueId>& folded) {
   if (results.size() + std::min<size_t>(folded.size(), 1) < 2 || results.empty()) return {};

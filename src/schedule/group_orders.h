@@ -14,6 +14,9 @@ namespace cleave {
 // From the number of the loop's element to that of the result, by result; of those that differ.
 using GroupOrders = std::unordered_map<uint32_t, Reorder>;
 
+// Whether rows of so many elements are rows in the order too.
+bool keeps_rows(const Reorder& order, int64_t row_elements);
+
 // `results` have the same number of elements. `folded`: what is folded, whose order the loop
 // follows, if anything is.
 GroupOrders order_results(const Graph& graph, const std::vector<NodeId>& nodes,

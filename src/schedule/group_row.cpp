@@ -29,40 +29,8 @@ void nest(KernelBuilder& builder, const Exprs& extents, bool independent,
 }
 
 RowWriter::RowWriter(GroupContext& c, ColumnSums* columns)
-    : c_(c), columns_(columns), kept_(c, max_local_bytes - (columns ? columns->local_bytes() : 0)) {
-  find_scattered();
-}
-
-void RowWriter::find_scattered() {
-  const int64_t length = c_.plan.frame.row_elements();
-  for (const GroupResult& r : c_.calls.results) {
-    const auto order = c_.plan.orders.find(r.value.v);
-    if (order == c_.plan.orders.end()) continue;
-    const Reorder::Digit& last = order->second.digits().back();
-    if (last.to == 1 && last.extent % length == 0) continue;
-    const DType dtype = compute_type(r.at.dtype);
-    if (!kept_.take_bytes(length * size_of(dtype))) continue;
-    scattered_.emplace_back(&r, std::ssize(c_.kernel.buffers));
-    c_.kernel.buffers.push_back({c_.calls.graph.name(r.value), dtype, length, Access::local});
-  }
-}
-
-const int64_t* RowWriter::scattered_from(ValueId v) const {
-  const auto at = std::ranges::find(scattered_, v, [](const auto& s) { return s.first->value; });
-  return at == scattered_.end() ? nullptr : &at->second;
-}
-
-void RowWriter::scatter(const Exprs& row, const Exprs& inner_extents, size_t pass) {
-  for (const auto& [r, local] : scattered_) {
-    if (c_.plan.pass_of(r->value) != pass) continue;
-    nest(c_.builder, inner_extents, false, [&](const Exprs& inner) {
-      const OpenScope scope(c_, inner);
-      const FrameElement at = c_.element(element_parts(row, inner), pass);
-      const DType dtype = c_.kernel.buffers[static_cast<size_t>(local)].dtype;
-      c_.store(r->at, c_.index_at(at, r->value), load(local, dtype, at.inner));
-    });
-  }
-}
+    : c_(c), columns_(columns), kept_(c, max_local_bytes - (columns ? columns->local_bytes() : 0)),
+      scattered_(c, kept_) {}
 
 Exprs RowWriter::element_parts(const Exprs& row, const Exprs& inner) {
   Exprs parts = row;
@@ -102,8 +70,7 @@ void RowWriter::write_pass(const Exprs& row, size_t pass) {
   const auto body = [&](const Exprs& inner) { return element(row, inner, folds, pass); };
   if (folds.empty()) {
     if (has_work(pass)) nest(c_.builder, inner_extents, true, body);
-    scatter(row, inner_extents, pass);
-    return;
+    return scatter(row, inner_extents, pass);
   }
   const Exprs sums = c_.builder.folds(inner_extents, body);
   write_one_term(*c_.sheet.open.back());
@@ -113,6 +80,14 @@ void RowWriter::write_pass(const Exprs& row, size_t pass) {
     set_folded(c_, *folds[k], sums[k], at);
   }
   scatter(row, inner_extents, pass);
+}
+
+void RowWriter::scatter(const Exprs& row, const Exprs& inner_extents, size_t pass) {
+  if (!scattered_.are_stored(pass)) return;
+  nest(c_.builder, inner_extents, false, [&](const Exprs& inner) {
+    const OpenScope scope(c_, inner);
+    scattered_.store(c_.element(element_parts(row, inner), pass), pass);
+  });
 }
 
 std::vector<KernelBuilder::Folded> RowWriter::element(const Exprs& row, const Exprs& inner,
@@ -129,10 +104,7 @@ std::vector<KernelBuilder::Folded> RowWriter::element(const Exprs& row, const Ex
   std::vector<ResultValue> stored = results_of(c_, at, pass);
   if (!stored.empty())  // they may overwrite what the folds read
     for (KernelBuilder::Folded& f : out) f.value = c_.builder.let(f.value, "v");
-  for (ResultValue& x : stored)
-    if (const int64_t* local = scattered_from(x.result->value))
-      c_.sheet.open.back()->push_back({Store{*local, at.inner, std::move(x.value)}});
-  std::erase_if(stored, [&](const ResultValue& x) { return scattered_from(x.result->value); });
+  scattered_.take(stored, at);
   store_all(c_, std::move(stored));
   for (const auto& [f, x] : sums) columns_->add(*f, at.inner, x);
   return out;

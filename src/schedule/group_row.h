@@ -13,6 +13,7 @@
 #pragma once
 #include "schedule/column_sums.h"
 #include "schedule/group_kept.h"
+#include "schedule/group_scattered.h"
 
 namespace cleave {
 
@@ -30,16 +31,13 @@ class RowWriter {
                                                    const Folds& folds, size_t pass);
   bool has_work(size_t pass) const;
   loop::Exprs element_parts(const loop::Exprs& row, const loop::Exprs& inner);
-  // Results whose elements of a row lie apart wait in a local buffer each, so that the loop that
-  // computes them runs in vectors.
-  void find_scattered();
+  // Stores what waits in local buffers.
   void scatter(const loop::Exprs& row, const loop::Exprs& inner_extents, size_t pass);
-  const int64_t* scattered_from(ValueId v) const;
 
   GroupContext& c_;
   ColumnSums* columns_;
   KeptValues kept_;
-  std::vector<std::pair<const GroupResult*, int64_t>> scattered_;  // with their local buffers
+  ScatteredResults scattered_;
 };
 
 // Nested loops over the extents, outermost first; `independent` is for the innermost one.
