@@ -16,6 +16,7 @@
 //           the group yet. So cycles can't arise, and no paths need to be searched.
 //   rows    Reductions of one group agree on the rows (schedule/group_kernel.h). A value that is
 //           read in another row than it was reduced in is not fused (schedule/group_check.h).
+//           A row that is padded, or a part of it, is computed with the row.
 //   turned  Calls that read the same values in another order are computed where the group reads
 //           them, and stored in their own (schedule/group_orders.h).
 //   again   A recomputed value is needed late. It isn't moved up, before an unfused kernel, to be

@@ -10,6 +10,10 @@
 //                 for j { y[p,j] = (x[p,j] - mean) * rstd * w[j] + b[j] }     pass 2
 //               }
 //
+//             Results with rows of another length (a row that is padded, or a part of it) have
+//             loops of their own behind the passes; those in another order are stored where they
+//             lie.
+//
 //   columns   folds over rows with adjacent results: parts of the rows are folded for blocks of
 //             columns, then a second loop adds the parts
 //   both      parts of the rows; for each row first the passes, which also add to the part's column
