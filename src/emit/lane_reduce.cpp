@@ -66,6 +66,13 @@ void LaneWriter::open_loops(const Reduce& r, const Sums& sums) {
       loop_.strides.set_lane(l.var);
     else
       loop_.strides.set(l.var, 0);
+    if (in_lanes && begin == "0" && is_one_vector(l.extent)) {
+      text_.open("");
+      text_.line(fmt::format("const int64_t {} = 0;", v));
+      set_left(r.vectors, extent, v);
+      if (d + 1 == r.loops.size()) fetch(r.ahead);
+      continue;
+    }
     const std::string next = in_lanes ? fmt::format("{} += {}", v, loop_lanes) : "++" + v;
     text_.open(fmt::format("for (int64_t {0} = {1}; {0} < {2}; {3})", v, begin, end, next));
     if (in_lanes) set_left(r.vectors, extent, v);

@@ -42,6 +42,12 @@ void LaneWriter::set_left(const Vectors& vectors, const std::string& end, const 
   loop_.left = "left";
 }
 
+// One vector is no loop, so that compilers know how many lanes of it are left.
+bool LaneWriter::is_one_vector(const Expr& extent) const {
+  const int64_t* n = extent.as_const_int();
+  return n && *n <= loop_.lanes;
+}
+
 void LaneWriter::write(const For& f) {
   loop_ = {.lanes = f.vectors.lanes};
   const size_t at = text_.here();
@@ -58,10 +64,11 @@ void LaneWriter::write_loop(const For& f) {
   else
     loop_.strides.set_lane(f.loop.var);
   const std::string& v = f.loop.var->name();
-  if (f.kind == ForKind::lanes) {
+  if (f.kind == ForKind::lanes || (f.kind != ForKind::parallel && is_one_vector(f.loop.extent))) {
     text_.open("");
     text_.line(fmt::format("const int64_t {} = 0;", v));
     set_left(f.vectors, first(f.loop.extent), v);
+    fetch(f.ahead);
   } else {
     const bool parallel = f.kind == ForKind::parallel;
     const std::string begin = parallel ? "begin" : "0",

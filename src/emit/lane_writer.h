@@ -59,6 +59,7 @@ class LaneWriter {
   void open_loop(const loop::Loop& l);
   void fetch(const loop::Exprs& ahead);
   // Inside the loop: sets the number of active lanes, for the iterations from `at` to `end`.
+  bool is_one_vector(const loop::Expr& extent) const;
   void set_left(const loop::Vectors& vectors, const std::string& end, const std::string& at);
   std::vector<std::string> vectors(const std::vector<loop::Expr>& e);
   std::string vector(const loop::Expr& e) { return vectors({e})[0]; }

@@ -1,6 +1,7 @@
 // Checks of a kernel's loop nest.
 #include "loop/kernel.h"
 
+#include <algorithm>
 #include <limits>
 #include <set>
 
@@ -103,13 +104,17 @@ struct Verifier {
         fail(bug("{} is no loop over rows", f.loop.var->name()));
     }
     vectors(f.vectors, f.kind == ForKind::lanes ? column_lanes : reduce_lanes);
+    if (f.kind == ForKind::lanes && f.vectors.lanes == reduce_lanes &&
+        may_exceed(f.loop.extent, reduce_lanes))
+      fail(bug("more columns than {} lanes", reduce_lanes));
     for (const Expr& e : f.ahead) ahead(e);
     if (f.next.defined()) enter(f.next->id());
     block(f.body, false);
     leave(before);
   }
   void vectors(const Vectors& v, int lanes) {
-    if (v.lanes != 1 && v.lanes != lanes) fail(bug("vectors of {}", v.lanes));
+    if (v.lanes != 1 && v.lanes != reduce_lanes && v.lanes != lanes)
+      fail(bug("vectors of {}", v.lanes));
   }
   // A prefetch reads nothing, so the buffer may be one that is only written.
   void ahead(const Expr& e) {
@@ -164,6 +169,15 @@ struct Verifier {
 };
 
 }  // namespace
+
+bool may_exceed(const Expr& extent, int64_t iterations) {
+  const auto is_less = [&](const Expr& e) {
+    const int64_t* n = e.as_const_int();
+    return n && *n <= iterations;
+  };
+  if (extent->op == Op::min) return std::ranges::none_of(extent->args, is_less);
+  return !is_less(extent);
+}
 
 Status verify(const Kernel& k) {
   Verifier v{k};

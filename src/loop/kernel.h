@@ -45,6 +45,8 @@ constexpr int reduce_lanes = 16;
 // vector.
 enum class ForKind : uint8_t { serial, parallel, lanes, independent };
 constexpr int column_lanes = 64;
+// Whether a loop of this extent may have more than so many iterations.
+bool may_exceed(const Expr& extent, int64_t iterations);
 // Local buffers are on the stack of the thread that runs a piece.
 constexpr int64_t max_local_bytes = 64 << 10;
 enum class ReduceOp : uint8_t { sum, prod, max, min, any, all };  // max and min propagate NaN

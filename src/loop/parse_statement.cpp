@@ -146,6 +146,10 @@ Status StatementParser::read_for(Block& to) {
   CLEAVE_CHECK(read_rows(out));
   CLEAVE_CHECK(read_vectors(out.vectors, out.ahead,
                             out.kind == ForKind::lanes ? column_lanes : reduce_lanes));
+  if (out.kind == ForKind::lanes && out.vectors.lanes == reduce_lanes &&
+      may_exceed(out.loop.extent, reduce_lanes))
+    return lex_.error(rows_at, rule::place, "{} lanes for more columns, expected {}", reduce_lanes,
+                      column_lanes);
   if (accept_way("next")) {
     CLEAVE_TRY(const Token next, read_new_name());
     out.next = fresh(next, DType::i64);
@@ -177,7 +181,11 @@ Status StatementParser::read_rows(For& to) {
 
 Status StatementParser::read_vectors(Vectors& to, Exprs& ahead, int lanes) {
   if (accept_way("by")) {
-    CLEAVE_TRY(const int64_t read, exprs_.read_integer(lanes, lanes));
+    const uint32_t at = lex_.peek().at;
+    CLEAVE_TRY(const int64_t read, exprs_.read_integer(reduce_lanes, lanes));
+    if (read != reduce_lanes && read != lanes)
+      return lex_.error(at, rule::place, "vectors of {}, expected {} or {}", read, reduce_lanes,
+                        lanes);
     to.lanes = static_cast<int>(read);
     to.has_tail = lex_.accept_word("tail");
   }

@@ -13,6 +13,7 @@ namespace {
 
 constexpr int64_t min_part = reduce_lanes;  // of the iterations that lose their tests
 constexpr size_t max_parts = 5;
+constexpr int64_t max_vectors = 16;        // of a loop whose rest is a part of its own
 constexpr uint32_t max_operations = 4000;  // of all parts, written out
 
 // Iterations [begin, end).
@@ -107,6 +108,14 @@ class Part {
   std::unordered_map<int64_t, Expr> variables_;
   std::unordered_map<Expr, Expr> made_;
 };
+
+// Whether it has no loops.
+bool is_plain(const Block& b) {
+  return std::ranges::all_of(b, [](const Stmt& s) {
+    if (auto* i = std::get_if<If>(&s.node)) return is_plain(i->then);
+    return !std::holds_alternative<For>(s.node) && !std::holds_alternative<Reduce>(s.node);
+  });
+}
 
 class Partition {
  public:
@@ -204,5 +213,17 @@ class Partition {
 }  // namespace
 
 void partition_loops(Kernel& kernel) { Partition(kernel).block(kernel.body); }
+
+std::optional<For> split_rest(For& f, int64_t& variable) {
+  const int64_t* n = f.loop.extent.as_const_int();
+  if (f.kind != ForKind::independent || !f.vectors.has_tail || !f.ahead.empty() || !n)
+    return std::nullopt;
+  const int64_t whole = *n - *n % reduce_lanes;
+  if (whole == 0 || *n > max_vectors * reduce_lanes || !is_plain(f.body)) return std::nullopt;
+  For rest = Part(f, {whole, *n}, variable).take();
+  f.loop.extent = Expr(whole);
+  f.vectors.has_tail = false;
+  return rest;
+}
 
 }  // namespace cleave::schedule

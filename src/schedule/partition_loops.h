@@ -9,11 +9,18 @@
 // the order of iterations.
 // Source: loop partitioning of Halide; index set splitting (M. Wolfe, High Performance Compilers).
 #pragma once
+#include <optional>
+
 #include "loop/kernel.h"
 
 namespace cleave::schedule {
 
 // In innermost loops of a constant extent, where a part of 16 iterations or more loses its tests.
 void partition_loops(loop::Kernel& kernel);
+
+// Of a short loop in vectors the last one, where that isn't whole: compilers then know how many
+// lanes it has. The loop keeps the whole ones. nullopt: it stays. `variable`: the number of an
+// unused one, from which numbers are taken.
+std::optional<loop::For> split_rest(loop::For& f, int64_t& variable);
 
 }  // namespace cleave::schedule

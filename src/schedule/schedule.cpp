@@ -9,6 +9,7 @@
 #include "schedule/next_variable.h"
 #include "schedule/partition_loops.h"
 #include "schedule/row_ahead.h"
+#include "schedule/short_folds.h"
 #include "schedule/split_rows.h"
 #include "schedule/whole_vectors.h"
 
@@ -45,10 +46,16 @@ class Scheduler {
   }
 
   void block(Block& b, Inside inside) {
-    for (Stmt& s : b) {
-      if (auto* f = std::get_if<For>(&s.node))
+    for (size_t k = 0; k < b.size(); ++k) {
+      if (auto* r = std::get_if<Reduce>(&b[k].node); r && inside == Inside::loop)
+        if (std::optional<For> first = split_short_fold(kernel_, *r, variables_))
+          b.insert(b.begin() + static_cast<std::ptrdiff_t>(k), {std::move(*first)});
+      Stmt& s = b[k];
+      if (auto* f = std::get_if<For>(&s.node)) {
         loop(*f, inside);
-      else if (auto* r = std::get_if<Reduce>(&s.node))
+        if (std::optional<For> rest = split_rest(*f, variables_))
+          b.insert(b.begin() + static_cast<std::ptrdiff_t>(++k), {std::move(*rest)});
+      } else if (auto* r = std::get_if<Reduce>(&s.node))
         reduce(*r, inside);
       else if (auto* i = std::get_if<If>(&s.node))
         block(i->then, inside == Inside::vectors ? inside : Inside::loop);
@@ -80,7 +87,9 @@ class Scheduler {
       }
     }
     if (!runs_in_lanes(kernel_, f)) return false;
-    const int lanes = f.kind == ForKind::lanes ? column_lanes : reduce_lanes;
+    const int lanes = f.kind == ForKind::lanes && may_exceed(f.loop.extent, reduce_lanes)
+                          ? column_lanes
+                          : reduce_lanes;
     // A piece of a parallel loop may end anywhere.
     f.vectors = {lanes, f.kind == ForKind::parallel || has_tail(f.loop.extent, lanes)};
     if (f.kind != ForKind::parallel) f.ahead = ahead_of(&f);

@@ -253,7 +253,12 @@ TEST(KernelTextErrors, of_how_loops_run) {
   };
   EXPECT_NE(refused(around("for i in 32 by 16 { }")).find("found 'by'"), std::string::npos);
   EXPECT_NE(first_line("for i in 32 by 8 { }").find("8 is outside [16, 16]"), std::string::npos);
-  EXPECT_NE(first_line("for i in 32 lanes by 16 { }").find("[64, 64]"), std::string::npos);
+  EXPECT_NE(first_line("for i in 32 lanes by 8 { }").find("[16, 64]"), std::string::npos);
+  EXPECT_NE(first_line("for i in 32 lanes by 32 { }").find("vectors of 32, expected 16 or 64"),
+            std::string::npos);
+  EXPECT_NE(
+      first_line("for i in 32 lanes by 16 { }").find("16 lanes for more columns, expected 64"),
+      std::string::npos);
   EXPECT_NE(first_line("for i in 32 rows 8 shared 1 { }").find("found 'rows'"), std::string::npos);
   EXPECT_NE(first_line("for i in 32 parallel rows 8 shared 2 {\nlet q = i\n}")
                 .find("L5: 2 statements of a row"),

@@ -1,5 +1,5 @@
 // Results of a group with rows of another length than what it folds, or stored in another order.
-// tests: group_row.cpp group_results.cpp group_orders.cpp
+// tests: group_row.cpp group_results.cpp group_orders.cpp group_scattered.cpp
 #include <gtest/gtest.h>
 
 #include "schedule/group_check.h"

@@ -1,5 +1,5 @@
 // How loops run: what the text of a kernel says after it is scheduled.
-// tests: lane_check.cpp split_rows.cpp
+// tests: lane_check.cpp split_rows.cpp short_folds.cpp
 #include "schedule/schedule.h"
 
 #include <gtest/gtest.h>
@@ -38,9 +38,11 @@ std::string row_of(const std::string& head, const std::string& value) {
 TEST(Schedule, independent_iterations_run_in_vectors) {
   const std::string copy = "%y[p*100 + j] = %x[p*100 + j]";
   EXPECT_EQ(row_of("for j in 96 independent", copy), "for j in 96 independent by 16 {");
-  EXPECT_EQ(row_of("for j in 100 independent", copy), "for j in 100 independent by 16 tail {");
+  EXPECT_EQ(row_of("for j in 100 independent", copy), "for j in 96 independent by 16 {");
+  EXPECT_EQ(row_of("for j in 1000 independent", copy), "for j in 1000 independent by 16 tail {");
   EXPECT_EQ(row_of("for j in 100", copy), "for j in 100 by 16 tail {");
-  EXPECT_EQ(row_of("for j in 7 independent", copy), "for j in 7 independent {");
+  EXPECT_EQ(row_of("for j in 7 independent", copy), "for j in 7 independent by 16 tail {");
+  EXPECT_EQ(row_of("for j in 3 independent", copy), "for j in 3 independent {");
 }
 
 TEST(Schedule, what_has_no_form_in_lanes_runs_one_by_one) {
@@ -105,6 +107,51 @@ TEST(Schedule, a_flat_loop_is_one_over_rows) {
             "    %y[p] = a*b\n"
             "  }\n}\n");
   EXPECT_EQ(flat("8").find("rows"), std::string::npos);
+}
+
+// Compilers then know how many lanes the last vector has.
+TEST(Schedule, the_rest_of_a_short_loop_is_a_loop) {
+  EXPECT_EQ(scheduled("  for p in 64 parallel {\n"
+                      "    for j in 20 independent {\n      %y[p*20 + j] = %x[p*20 + j]\n    }\n"
+                      "  }\n"),
+            "  for p in 64 parallel {\n"
+            "    for j in 16 independent by 16 {\n      %y[p*20 + j] = %x[p*20 + j]\n    }\n"
+            "    for j in 4 independent by 16 tail {\n"
+            "      %y[p*20 + (j + 16)] = %x[p*20 + (j + 16)]\n    }\n"
+            "  }\n}\n");
+}
+
+TEST(Schedule, few_columns_take_few_lanes) {
+  const std::string sum =
+      "      fold over r in 64 {\n        s = sum of %x[r*64 + l]\n      }\n"
+      "      %y[l] = s\n    }\n  }\n";
+  for (const auto& [extent, lanes] : {std::pair("8", "16 tail"),
+                                      {"16", "16"},
+                                      {"17", "64 tail"},
+                                      {"min(16, 64 - p)", "16 tail"},
+                                      {"64", "64"}}) {
+    const std::string head = fmt::format("for l in {} lanes", extent);
+    EXPECT_EQ(line_of("  for p in 1 parallel {\n    " + head + " {\n" + sum, head),
+              fmt::format("{} by {} {{", head, lanes));
+  }
+}
+
+// The order of additions stays that of the fold.
+TEST(Schedule, functions_of_short_folds_run_in_vectors) {
+  const auto fold = [](int64_t n, const char* value) {
+    return scheduled(
+        fmt::format("  for p in 64 parallel {{\n    fold over r in {} {{\n"
+                    "      s = sum of {}\n    }}\n    %y[p] = s\n  }}\n",
+                    n, value));
+  };
+  EXPECT_EQ(fold(10, "exp(%x[p*64 + r])"),
+            "  for p in 64 parallel {\n"
+            "    for r in 10 independent by 16 tail {\n      %s[r] = exp(%x[p*64 + r])\n    }\n"
+            "    fold over r in 10 ordered {\n      s = sum of %s[r]\n    }\n"
+            "    %y[p] = s\n  }\n}\n");
+  for (const std::string& stays :
+       {fold(10, "%x[p*64 + r]"), fold(5, "exp(%x[p*64 + r])"), fold(16, "exp(%x[p*64 + r])")})
+    EXPECT_EQ(stays.find("independent"), stays.npos) << stays;
 }
 
 }  // namespace

@@ -133,10 +133,13 @@ class Folder {
     return b_.view(y, op.out_type(0).shape);
   }
   ValueId by_input(const OpView& op, const Folding& f) {
-    const ValueId dx = f.is_product() ? b_.view(b_.mm(rows(op.in(0), positions_of(f)),
-                                                      rows(weight(op.in(2), f), f.out_channels)),
-                                                image_shape(f))
-                                      : gradient(op, f, 0);
+    ValueId dx = ValueId::none();
+    if (f.is_product()) {
+      const ValueId w = rows(weight(op.in(2), f), f.out_channels);
+      dx = b_.view(b_.mm(rows(op.in(0), positions_of(f)), w), image_shape(f));
+    } else {
+      dx = gradient(op, f, 0);
+    }
     return unfolded(dx, f.images, places_of(f), f, [&](size_t d) {
       return std::pair(-f.padding[d], f.size[d] + f.padding[d] - f.places(d) * f.stride[d]);
     });
