@@ -21,7 +21,8 @@ namespace {
 
 class Scheduler {
  public:
-  explicit Scheduler(Kernel& kernel) : kernel_(kernel), variables_(next_variable(kernel.body)) {}
+  Scheduler(Kernel& kernel, RunsIn in)
+      : kernel_(kernel), in_(in), variables_(next_variable(kernel.body)) {}
 
   void run() {
     share_quotients(kernel_);
@@ -45,15 +46,18 @@ class Scheduler {
     return !n || *n % lanes != 0;
   }
 
+  bool takes_apart(Inside inside) const { return in_ == RunsIn::vectors && inside == Inside::loop; }
+
   void block(Block& b, Inside inside) {
     for (size_t k = 0; k < b.size(); ++k) {
-      if (auto* r = std::get_if<Reduce>(&b[k].node); r && inside == Inside::loop)
+      if (auto* r = std::get_if<Reduce>(&b[k].node); r && takes_apart(inside))
         if (std::optional<For> first = split_short_fold(kernel_, *r, variables_))
           b.insert(b.begin() + static_cast<std::ptrdiff_t>(k), {std::move(*first)});
       Stmt& s = b[k];
       if (auto* f = std::get_if<For>(&s.node)) {
         loop(*f, inside);
-        if (std::optional<For> rest = split_rest(*f, variables_))
+        if (std::optional<For> rest =
+                takes_apart(inside) ? split_rest(*f, variables_) : std::nullopt)
           b.insert(b.begin() + static_cast<std::ptrdiff_t>(++k), {std::move(*rest)});
       } else if (auto* r = std::get_if<Reduce>(&s.node))
         reduce(*r, inside);
@@ -127,18 +131,19 @@ class Scheduler {
   }
 
   Kernel& kernel_;
+  RunsIn in_;
   int64_t variables_;  // the next variable's number
   std::unordered_map<const void*, Ahead> ahead_;
 };
 
 }  // namespace
 
-Kernel schedule(const Kernel& kernel) {
+Kernel schedule(const Kernel& kernel, RunsIn in) {
   Kernel out = kernel;
   if (kernel.is_scheduled) return out;
   drop_empty_loads(out);
   partition_loops(out);
-  Scheduler(out).run();
+  Scheduler(out, in).run();
   return out;
 }
 

@@ -15,7 +15,11 @@
 
 namespace cleave::schedule {
 
+// Whose lanes iterations run in: those of a processor's vectors, for which short loops are taken
+// apart, or the threads of a GPU.
+enum class RunsIn : uint8_t { vectors, threads };
+
 // A scheduled kernel is returned as it is.
-loop::Kernel schedule(const loop::Kernel& kernel);
+loop::Kernel schedule(const loop::Kernel& kernel, RunsIn in = RunsIn::vectors);
 
 }  // namespace cleave::schedule

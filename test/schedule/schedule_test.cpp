@@ -121,6 +121,21 @@ TEST(Schedule, the_rest_of_a_short_loop_is_a_loop) {
             "  }\n}\n");
 }
 
+// Threads of a GPU share a loop of any length.
+TEST(Schedule, loops_of_threads_stay_whole) {
+  const loop::Kernel k = value_or_throw(loop::parse_kernel(
+      "kernel %y(%x: f32[64] read, %y: f32[64] write) {\n  for p in 2 parallel {\n"
+      "    for j in 20 independent {\n      %y[p*20 + j] = %x[p*20 + j]\n    }\n"
+      "    fold over r in 10 {\n      s = sum of exp(%x[p*32 + r])\n    }\n"
+      "    %y[p + 60] = s\n  }\n}\n",
+      "t"));
+  const auto parts = [&](RunsIn in) {
+    return std::get<loop::For>(schedule(k, in).body[0].node).body.size();
+  };
+  EXPECT_EQ(parts(RunsIn::threads), 3u);
+  EXPECT_EQ(parts(RunsIn::vectors), 5u);
+}
+
 TEST(Schedule, few_columns_take_few_lanes) {
   const std::string sum =
       "      fold over r in 64 {\n        s = sum of %x[r*64 + l]\n      }\n"

@@ -10,7 +10,8 @@ namespace cleave::simt::test {
 using loop::Op;
 
 loop::Kernel loops(const std::string& text) {
-  return schedule::schedule(value_or_throw(loop::parse_kernel(text, "t")));
+  return schedule::schedule(value_or_throw(loop::parse_kernel(text, "t")),
+                            schedule::RunsIn::threads);
 }
 
 std::string with(std::string text, const std::vector<std::pair<std::string, int64_t>>& names) {

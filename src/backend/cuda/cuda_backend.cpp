@@ -29,7 +29,8 @@ Result<LibraryFunctionPtr> CudaBackend::library(const LibrarySpec& spec) {
 Result<std::vector<loop::Kernel>> CudaBackend::schedule(
     const std::vector<loop::Kernel>& kernels) const {
   std::vector<loop::Kernel> out;
-  for (const loop::Kernel& k : kernels) out.push_back(schedule::schedule(k));
+  for (const loop::Kernel& k : kernels)
+    out.push_back(schedule::schedule(k, schedule::RunsIn::threads));
   return out;
 }
 
