@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lower/fuse_rows.h"
+#include "schedule/group_orders.h"
 
 namespace cleave {
 
