@@ -45,7 +45,7 @@ void LaneWriter::set_left(const Vectors& vectors, const std::string& end, const 
 // One vector is no loop, so that compilers know how many lanes of it are left.
 bool LaneWriter::is_one_vector(const Expr& extent) const {
   const int64_t* n = extent.as_const_int();
-  return n && *n <= loop_.lanes;
+  return n && *n > 0 && *n <= loop_.lanes;
 }
 
 void LaneWriter::write(const For& f) {

@@ -61,6 +61,8 @@ uint64_t KeptValues::keep(ValueId v, uint64_t passes) {
       kept_.push_back({v, pass, -1, &r});
       return first;
     }
+  // A local buffer has the elements of a row in the row's order.
+  if (c_.plan.orders.contains(v.v)) return passes;
   const int64_t elements = std::max<int64_t>(numel_of(static_shape(graph.type(v))), 1);
   const int64_t row_elements = c_.plan.frame.row_elements();
   const DType dtype = compute_type(graph.type(v).dtype);

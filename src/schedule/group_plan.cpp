@@ -183,8 +183,9 @@ Result<GroupPlan> GroupPlan::make(const Graph& graph, const std::vector<NodeId>&
   for (const ValueId v : results) {
     if (out.fold_of(v) || out.is_full(graph, v)) continue;
     if (rows && !out.has_own_length(graph, v)) continue;
+    const int64_t length = out.row_length(graph, v);
     const bool fits =
-        out.row_length(graph, v) * out.frame.rows() == numel_of(static_shape(graph.type(v)));
+        length > 0 && length * out.frame.rows() == numel_of(static_shape(graph.type(v)));
     if (!rows || !fits || !out.frame.has_whole_rows())
       return wrong("has another number of rows", v);
   }

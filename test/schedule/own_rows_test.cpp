@@ -76,6 +76,23 @@ TEST(OwnRows, what_is_kept_is_of_one_row) {
                "  return %y, %w\n");
 }
 
+// Of %y, which is stored in another order, other elements are in the row than are kept there.
+TEST(OwnRows, what_is_kept_lies_as_it_is_read) {
+  const std::string body =
+      "  %t = sum(%x; dim=[1], keepdim=true)\n  %r = permute(%x; dims=[1,0])\n"
+      "  %y = sin(%r)\n  %p = constant_pad_nd(%y; pad=[1,2])\n"
+      "  %w = mul(%p, %t)\n  return %t, %y, %w\n";
+  EXPECT_EQ(refusal("f32[12,12]", body), "");
+  expect_right("f32[12,12]", body);
+  expect_right("f32[16,16]", body);
+}
+
+TEST(OwnRows, rows_of_nothing) {
+  expect_right("f32[6,16]", softmax +
+                                "  %h = slice(%s; dim=1, start=3, end=3)\n  %y = sin(%h)\n"
+                                "  return %s, %y\n");
+}
+
 TEST(OwnRows, beside_sums_of_columns) {
   expect_right("f32[130,16]", softmax +
                                   "  %p = constant_pad_nd(%s; pad=[0,4])\n  %y = sin(%p)\n"
