@@ -79,9 +79,15 @@ bool has_own_length(const Graph& graph, const FuseCalls& calls, NodeId n, const 
   const FuseCall& c = calls[n];
   if (c.kind != FuseCall::Kind::elementwise || !has_whole_rows(group)) return false;
   const int64_t rows = group.forms[0].results;
-  if (c.elements == group.elements || c.elements == rows ||
+  // What reads the one sum of a tensor, a loss, is no row of it.
+  if (rows == 1 || c.elements == group.elements || c.elements == rows ||
       c.elements > most_lengths * group.elements)
     return false;
+  // Others that share an operand would wait for the group, and keep what they read.
+  const auto is_made_here = [&](ValueId v) {
+    return std::ranges::find(group.nodes, graph.value(v).def) != group.nodes.end();
+  };
+  if (std::ranges::none_of(c.materialized_reads, is_made_here)) return false;
   int64_t outer = 1;
   for (const Dim& d : graph.type(graph.node(n).out(0)).shape)
     if (outer < rows) outer *= d.value();
