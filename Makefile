@@ -98,6 +98,8 @@ bench: build/release/build.ninja
 	  case $$b in *bench_step|*bench_device_*) continue;; esac; run $$b $$b; done; \
 	run "whole training steps" bench/peer_models.py build/release/bin/bench_step; \
 	run "the examples' steps" bench/peer_examples.py build/release/bin; \
+	run "rows of few columns" bench/peer_small.py build/release/bin/cleave --columns 3,8,17,33,100; \
+	run "rows of few columns with AVX2" bench/peer_small.py build/release/bin/cleave --columns 3,8,17,33,100 --target x86-64-v3; \
 	run "elements of random functions" bench/peer_bytes.py build/release/bin/cleave 100 --show 0; \
 	run "models as PyTorch exports them" bench/peer_passes.py build/release/bin/cleave; \
 	run "programs of timm and transformers" bench/peer_programs.py build/release/bin/cleave --rounds 1; \

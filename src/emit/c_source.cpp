@@ -39,9 +39,11 @@ class KernelWriter {
   CKernel write() {
     size_t i = 0;
     while (i < k_.body.size()) {
+      int lanes = 1;
       auto* loop = std::get_if<For>(&k_.body[i].node);
       if (loop && loop->kind == ForKind::parallel) {
         begin_phase();
+        lanes = loop->vectors.lanes;
         if (loop->vectors.any())
           vectors_.write(*loop);
         else
@@ -55,7 +57,7 @@ class KernelWriter {
           stmt(k_.body[i]);
         }
       }
-      end_phase();
+      end_phase(lanes);
     }
     out_.scalars = k_.scalars.size();
     return std::move(out_);
@@ -74,15 +76,16 @@ class KernelWriter {
   }
 
   // Declares only the buffers that the body uses, before it: a concatenation of hundreds of tensors
-  // has as many phases, each of which uses two.
-  void end_phase() {
+  // has as many phases, each of which uses two. An iteration of its parallel loop has local buffers
+  // of its own, and so has each of the lanes in which they run.
+  void end_phase(int lanes) {
     const std::string body = text_.take();
     for (size_t b = 0; b < k_.buffers.size(); ++b) {
       if (!buffers_.used(b)) continue;
       const Buffer& buffer = k_.buffers[b];
       if (buffer.access == Access::local) {
         line(fmt::format("{} {}[{}];", c_storage_type(buffer.dtype), buffers_.name(b),
-                         std::max<int64_t>(buffer.elements, 1)));
+                         (buffer.elements / reduce_lanes + 1) * reduce_lanes * lanes));
         continue;
       }
       // Two buffers may share storage (a result over a dead operand), so none is restrict.

@@ -171,7 +171,9 @@ std::string LaneExprWriter::load(const Expr& e, const std::string& on) {
   if (!on.empty() && !loop_.left.empty())
     mask = fmt::format("{} & {}({})", on, x("first_i32"), loop_.left);
   std::string out;
-  if (regular && stride == 0) {
+  if (loop_.strides.is_own(e->buffer())) {
+    out = fmt::format("get_{}({} + {}*{})", type, base, loop_.lanes, first(index, *lines_));
+  } else if (regular && stride == 0) {
     const std::string at = fmt::format("{} + {}", base, first(index, *lines_));
     out = fmt::format("same_{}_where({}, {})", type, at, mask);
   } else if (regular && stride == 1) {

@@ -27,7 +27,8 @@ std::string stored_lanes(DType stored, int lanes, const std::string& value);
 
 struct LaneLoop {
   int lanes = loop_lanes;
-  std::string left;  // the C name of the number of active lanes; empty: all
+  std::string left;                  // the C name of the number of active lanes; empty: all
+  const loop::Loop* loop = nullptr;  // whose iterations the lanes are
   LaneStrides strides = {};
   std::vector<std::string> before = {};  // lines before the loop
 };

@@ -36,6 +36,14 @@
                    p[(11 < last ? 11 : last) * step], p[(12 < last ? 12 : last) * step],         \
                    p[(13 < last ? 13 : last) * step], p[(14 < last ? 14 : last) * step],         \
                    p[(15 < last ? 15 : last) * step]}; }                                         \
+  INLINE void put_strided_##S##x16(T *p, int64_t step, const S##x16 v) {                         \
+    p[0] = v[0], p[step] = v[1], p[2 * step] = v[2], p[3 * step] = v[3], p[4 * step] = v[4],     \
+    p[5 * step] = v[5], p[6 * step] = v[6], p[7 * step] = v[7], p[8 * step] = v[8],              \
+    p[9 * step] = v[9], p[10 * step] = v[10], p[11 * step] = v[11], p[12 * step] = v[12],        \
+    p[13 * step] = v[13], p[14 * step] = v[14], p[15 * step] = v[15]; }                          \
+  INLINE void put_strided_##S##x16_first(T *p, int64_t step, const S##x16 v, int64_t left) {     \
+    if (left >= 16) return put_strided_##S##x16(p, step, v);                                     \
+    for (int l = 0; l < 16; ++l) if (l < left) p[l * step] = v[l]; }                             \
   INLINE S##x16 gather_##S##x16(const T *p, const i64x16 i) {                                    \
     return (S##x16){                                                                             \
                    p[i[0]], p[i[1]], p[i[2]], p[i[3]], p[i[4]], p[i[5]], p[i[6]], p[i[7]],       \

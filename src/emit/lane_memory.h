@@ -1,7 +1,8 @@
 // Functions that kernels call on lanes, beyond those of lane_words.h: memory, tails, folds.
 //
 //   get_, put_           consecutive elements; _first: the first `left` ones, the other lanes are 0
-//   strided_, gather_    elements `step` apart, elements at a vector of indices
+//   strided_, gather_    elements `step` apart, elements at a vector of indices; put_strided_,
+//   scatter_             stores of such
 //   _where               only the active lanes; the others are 0 and access no other memory
 //
 // With AVX-512, partial vectors are masked loads and stores. AVX2 has masked loads of 4 and 8
@@ -167,11 +168,34 @@ INLINE i32x16 get_first_4(const void *p, int64_t left) {
   return v;
 #endif
 }
+// Fewer than 16 lanes, in pieces of 8, 4, 2 and 1. Masked stores are slow before Zen 5.
+INLINE void put_parts_4(int *p, i32x16 v, int64_t left) {
+  if (left <= 0) return;
+  if (left & 8) {
+    __builtin_memcpy(p, &v, 32);
+    p += 8;
+    v = __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15);
+  }
+  if (left & 4) {
+    __builtin_memcpy(p, &v, 16);
+    p += 4;
+    v = __builtin_shufflevector(v, v, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7);
+  }
+  if (left & 2) {
+    __builtin_memcpy(p, &v, 8);
+    p += 2;
+    v = __builtin_shufflevector(v, v, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3);
+  }
+  if (left & 1) *p = v[0];
+}
 INLINE void put_first_4(void *p, i32x16 v, int64_t left) {
 #ifdef __AVX512BW__
   __builtin_ia32_storedqusi512_mask((int *)p, (i32x16)v, first_bits(left));
 #elif LANE_PARTS
   put_first_lanes(p, v, left);
+#elif defined __AVX2__
+  if (left >= 16) __builtin_memcpy(p, &v, sizeof v);
+  else put_parts_4((int *)p, v, left);
 #else
   if (left >= 16) __builtin_memcpy(p, &v, sizeof v);
   else if (left > 0) __builtin_memcpy(p, &v, left * 4);

@@ -36,6 +36,17 @@ std::string combined(const Fold& f, int lanes, const std::string& a, const std::
   return a;
 }
 
+// The last vector of a short row is written on its own, so that compilers know how many lanes are
+// left: a softmax of [n,100] takes 1.1 ns an element with AVX2 without, and .67 with
+// (Zen 5, 2026-11-30).
+bool has_known_rest(const Reduce& r) {
+  constexpr int64_t max_vectors = 16;
+  constexpr size_t max_statements = 32;
+  const int64_t* n = r.loops.back().extent.as_const_int();
+  return r.vectors.has_tail && n && *n > loop_lanes && *n <= max_vectors * loop_lanes &&
+         r.body.size() + r.folds.size() <= max_statements;
+}
+
 }  // namespace
 
 bool LaneWriter::Sums::has_total(const Fold& f) const {
@@ -62,15 +73,28 @@ void LaneWriter::open_loops(const Reduce& r, const Sums& sums) {
       for (const Fold& f : r.folds)
         if (sums.has_total(f)) define_sum(f, f.var.type(), sums.suffix);
     }
-    if (in_lanes)
+    if (in_lanes) {
       loop_.strides.set_lane(l.var);
-    else
+      loop_.loop = &l;
+    } else {
       loop_.strides.set(l.var, 0);
+    }
     if (in_lanes && begin == "0" && is_one_vector(l.extent)) {
       text_.open("");
       text_.line(fmt::format("const int64_t {} = 0;", v));
       set_left(r.vectors, extent, v);
       if (d + 1 == r.loops.size()) fetch(r.ahead);
+      continue;
+    }
+    if (in_lanes && begin == "0" && has_known_rest(r)) {
+      const int64_t n = *l.extent.as_const_int(), whole = n - n % loop_lanes;
+      text_.open(fmt::format("for (int64_t {0} = 0; {0} < {1}; {0} += {2})", v, whole, loop_lanes));
+      fetch(r.ahead);
+      element(r, sums);
+      text_.close();
+      text_.open("");
+      text_.line(fmt::format("const int64_t {} = {};", v, whole));
+      set_left(r.vectors, extent, v);
       continue;
     }
     const std::string next = in_lanes ? fmt::format("{} += {}", v, loop_lanes) : "++" + v;
@@ -119,8 +143,46 @@ void LaneWriter::element(const Reduce& r, const Sums& sums) {
   }
 }
 
+// Each lane folds a row of its own in the order in which lanes would: element j into part j mod 16,
+// and the parts pairwise.
+void LaneWriter::write_parts(const Reduce& r) {
+  const Loop& l = r.loops[0];
+  const auto part = [](const Fold& f, const char* at) {
+    return fmt::format("{}_parts[{}]", f.var->name(), at);
+  };
+  for (const Fold& f : r.folds) text_.line(fmt::format("{} {};", type_of(f.var), part(f, "16")));
+  text_.open("for (int64_t k = 0; k < 16; ++k)");
+  for (const Fold& f : r.folds)
+    text_.line(fmt::format("{} = {};", part(f, "k"), vector(identity_of(f.op, f.var.type()))));
+  text_.close();
+  open_loop(l);
+  block(r.body);
+  std::vector<Expr> values;
+  for (const Fold& f : r.folds) values.push_back(f.value);
+  const std::vector<std::string> text = vectors(values);
+  const std::string at = fmt::format("{} & 15", l.var->name());
+  for (size_t k = 0; k < r.folds.size(); ++k) {
+    const Fold& f = r.folds[k];
+    const std::string sum = part(f, at.c_str());
+    text_.line(fmt::format("{} = {};", sum, combined(f, loop_.lanes, sum, text[k])));
+  }
+  text_.close();
+  text_.open("for (int64_t h = 8; h > 0; h /= 2)");
+  text_.open("for (int64_t k = 0; k < h; ++k)");
+  for (const Fold& f : r.folds)
+    text_.line(fmt::format("{} = {};", part(f, "k"),
+                           combined(f, loop_.lanes, part(f, "k"), part(f, "k + h"))));
+  text_.close();
+  text_.close();
+  for (const Fold& f : r.folds) {
+    text_.line(fmt::format("const {} {} = {};", type_of(f.var), f.var->name(), part(f, "0")));
+    loop_.strides.set(f.var, std::nullopt);
+  }
+}
+
 // Each lane folds in sequential order.
 void LaneWriter::stmt(const Reduce& r) {
+  if (!r.ordered) return write_parts(r);
   Sums sums{r.blocks, "", false};
   if (sums.blocks) sums.suffix = "_block";
   define_sums(r, sums);

@@ -48,8 +48,17 @@ bool LaneWriter::is_one_vector(const Expr& extent) const {
   return n && *n > 0 && *n <= loop_.lanes;
 }
 
+// Whether the loop's last vector, stored whole, writes no element of a local buffer but its own:
+// behind them is none, and the memory is that of whole vectors.
+bool LaneWriter::ends_in(int64_t buffer, const Expr& index) const {
+  const Buffer& b = kernel_.buffers[static_cast<size_t>(buffer)];
+  const int64_t* n = loop_.loop->extent.as_const_int();
+  return b.access == Access::local && loop_.lanes == loop_lanes && n && *n == b.elements &&
+         index->op == Op::var && index->id() == loop_.loop->var->id();
+}
+
 void LaneWriter::write(const For& f) {
-  loop_ = {.lanes = f.vectors.lanes};
+  loop_ = {.lanes = f.vectors.lanes, .loop = &f.loop};
   const size_t at = text_.here();
   if (f.rows.length.defined())
     write_rows(f);
@@ -59,12 +68,14 @@ void LaneWriter::write(const For& f) {
 }
 
 void LaneWriter::write_loop(const For& f) {
+  if (f.kind == ForKind::parallel) loop_.strides.own_locals(kernel_);
   if (f.kind == ForKind::parallel || f.kind == ForKind::lanes)
     loop_.strides.set(f.loop.var, 1);
   else
     loop_.strides.set_lane(f.loop.var);
   const std::string& v = f.loop.var->name();
-  if (f.kind == ForKind::lanes || (f.kind != ForKind::parallel && is_one_vector(f.loop.extent))) {
+  const bool columns = f.kind == ForKind::lanes && loop_.lanes == column_lanes;
+  if (columns || (f.kind != ForKind::parallel && is_one_vector(f.loop.extent))) {
     text_.open("");
     text_.line(fmt::format("const int64_t {} = 0;", v));
     set_left(f.vectors, first(f.loop.extent), v);
@@ -133,12 +144,17 @@ void LaneWriter::stmt(const Store& s) {
   const std::string type = memory_lane_type(stored, loop_.lanes);
   const LaneStride stride = loop_.strides.of(s.index);
   const Expr& stores = before_rounding(s.value, stored);
-  const std::string tail = loop_.left.empty() ? "" : "_first";
-  const std::string left = loop_.left.empty() ? "" : ", " + loop_.left;
-  if (stride == LaneStride(1)) {
+  const bool whole = loop_.left.empty() || ends_in(s.buffer, s.index);
+  const std::string tail = whole ? "" : "_first", left = whole ? "" : ", " + loop_.left;
+  if (stride) {
     const std::string at = first(s.index);
     const std::string value = stored_lanes(stored, loop_.lanes, vector(stores));
-    return text_.line(fmt::format("put_{}{}({} + {}, {}{});", type, tail, base, at, value, left));
+    if (loop_.strides.is_own(s.buffer))
+      return text_.line(fmt::format("put_{}({} + {}*{}, {});", type, base, loop_.lanes, at, value));
+    if (*stride == 1)
+      return text_.line(fmt::format("put_{}{}({} + {}, {}{});", type, tail, base, at, value, left));
+    return text_.line(fmt::format("put_strided_{}{}({} + {}, {}, {}{});", type, tail, base, at,
+                                  *stride, value, left));
   }
   const std::vector<std::string> e = vectors({s.index, stores});
   text_.line(fmt::format("scatter_{}{}({}, {}, {}{});", type, tail, base, e[0],

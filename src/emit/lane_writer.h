@@ -7,7 +7,8 @@
 //     put_f32x16_first(y_ + j, (get_f32x16_first(x_ + j, left) * s), left);
 //   }
 //
-// A Reduce keeps its 16 lanes in a vector (lane_reduce.cpp). Values and their order are those of
+// A Reduce keeps its 16 lanes in a vector (lane_reduce.cpp). Where the lanes are rows, a local
+// buffer has a vector for each element of the row. Values and their order are those of
 // bytecode.cpp.
 #pragma once
 #include <span>
@@ -56,10 +57,12 @@ class LaneWriter {
   void close_loops(const loop::Reduce& r, const Sums& sums);
   // Writes one vector of iterations.
   void element(const loop::Reduce& r, const Sums& sums);
+  void write_parts(const loop::Reduce& r);
   void open_loop(const loop::Loop& l);
   void fetch(const loop::Exprs& ahead);
   // Inside the loop: sets the number of active lanes, for the iterations from `at` to `end`.
   bool is_one_vector(const loop::Expr& extent) const;
+  bool ends_in(int64_t buffer, const loop::Expr& index) const;
   void set_left(const loop::Vectors& vectors, const std::string& end, const std::string& at);
   std::vector<std::string> vectors(const std::vector<loop::Expr>& e);
   std::string vector(const loop::Expr& e) { return vectors({e})[0]; }

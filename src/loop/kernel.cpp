@@ -106,8 +106,8 @@ struct Verifier {
     vectors(f.vectors, f.kind == ForKind::lanes ? column_lanes : reduce_lanes);
     // An extent that kernels share is a scalar, of which this isn't known.
     const int64_t* n = f.loop.extent.as_const_int();
-    if (f.kind == ForKind::lanes && f.vectors.any() && n && *n > f.vectors.lanes)
-      fail(bug("{} columns in {} lanes", *n, f.vectors.lanes));
+    if (f.kind == ForKind::lanes && f.vectors.any() && n && *n > column_lanes)
+      fail(bug("{} columns in a loop of at most {}", *n, column_lanes));
     for (const Expr& e : f.ahead) ahead(e);
     if (f.next.defined()) enter(f.next->id());
     block(f.body, false);
@@ -180,18 +180,23 @@ bool may_exceed(const Expr& extent, int64_t iterations) {
   return !is_less(extent);
 }
 
+int64_t local_bytes(const Kernel& k) {
+  int64_t out = 0;
+  for (const Buffer& b : k.buffers)
+    if (b.access == Access::local) out += rounded(b.elements * size_of(b.dtype));
+  return out;
+}
+
 Status verify(const Kernel& k) {
   Verifier v{k};
   for (size_t s = 0; s < k.scalars.size(); ++s) v.enter(-1 - static_cast<int64_t>(s));
-  int64_t local_bytes = 0;
   for (size_t i = 0; i < k.buffers.size(); ++i) {
     if (k.buffers[i].access != Access::local) continue;
-    local_bytes += rounded(k.buffers[i].elements * size_of(k.buffers[i].dtype));
     if (i + 1 < k.buffers.size() && k.buffers[i + 1].access != Access::local)
       v.fail(bug("the local buffer {} stands before {}", k.buffers[i].name, k.buffers[i + 1].name));
   }
-  if (local_bytes > max_local_bytes)
-    v.fail(bug("local buffers of {} bytes, expected at most {}", local_bytes, max_local_bytes));
+  if (local_bytes(k) > max_local_bytes)
+    v.fail(bug("local buffers of {} bytes, expected at most {}", local_bytes(k), max_local_bytes));
   v.block(k.body, true);
   return v.status;
 }

@@ -174,6 +174,8 @@ struct Kernel {
   int64_t work = 0;
   bool is_scheduled = false;  // says how its loops run
 };
+// Of all its local buffers, each in whole cache lines.
+int64_t local_bytes(const Kernel& k);
 // The variable of a scalar: -1 for the first, -2, ...
 Expr scalar_var(const Kernel& k, size_t scalar);
 

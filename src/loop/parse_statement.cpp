@@ -147,8 +147,8 @@ Status StatementParser::read_for(Block& to) {
   CLEAVE_CHECK(read_vectors(out.vectors, out.ahead,
                             out.kind == ForKind::lanes ? column_lanes : reduce_lanes));
   if (const int64_t* n = out.loop.extent.as_const_int();
-      out.kind == ForKind::lanes && out.vectors.any() && n && *n > out.vectors.lanes)
-    return lex_.error(rows_at, rule::place, "{} columns in {} lanes", *n, out.vectors.lanes);
+      out.kind == ForKind::lanes && out.vectors.any() && n && *n > column_lanes)
+    return lex_.error(rows_at, rule::place, "{} columns in a loop of at most {}", *n, column_lanes);
   if (accept_way("next")) {
     CLEAVE_TRY(const Token next, read_new_name());
     out.next = fresh(next, DType::i64);

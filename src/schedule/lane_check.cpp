@@ -1,10 +1,13 @@
 #include "schedule/lane_check.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "loop/replace.h"
+#include "loop/sum_blocks.h"
 #include "schedule/lane_strides.h"
+#include "schedule/short_folds.h"
 
 namespace cleave::schedule {
 
@@ -18,12 +21,6 @@ constexpr int64_t max_inner_iterations = 64;
 // Loops of fewer stay scalar: of [n,2] a tanh takes 4.8 ns an element in vectors of AVX2 and 2.1
 // one by one, of [n,4] 2.4 and 2.2, and a relu .5 and 1.0 (Zen 5, 2026-11-30).
 constexpr int64_t min_iterations = 4;
-// Elements further apart are in different cache lines, and such loops are left scalar: a training
-// step of a GPT-2 whose gradients are read transposed takes 2.1 times as long if their lanes are
-// gathered into vectors (Cascade Lake, 2026-11). A side of a tile isn't (group_plain.cpp): its
-// lines are in the first-level cache until the tile is done.
-constexpr int64_t max_stride = 16;
-bool is_far(int64_t stride) { return stride > max_stride || stride < -max_stride; }
 
 bool is_side_of_tile(const For& f) {
   const auto is_tile = [](const Expr& e) {
@@ -73,12 +70,39 @@ bool is_found_by_reading(const Expr& e) {
   return out;
 }
 
+// The iterations that loops over a row may have for a lane to take it whole: 15 if it is folded, 31
+// if folds take functions, and 7 if other loops do, of whose vectors half would do nothing. ns an
+// element, so and by the row's own loops (Zen 5, 2026-11-30):
+//
+//   softmax of      [n,8]         [n,17]        [n,31]        [n,40]
+//   AVX2            .81 and 2.8   .99 and 1.8   .94 and 1.0   .92 and .82
+//   AVX-512         .54 and 2.0   .73 and .92   .64 and .50   .65 and .54
+//   log_softmax     .79           .80 and 1.6   .68 and .88   .68 and .77
+int64_t longest_row(const Block& b) {
+  int64_t out = 0;
+  for (const Stmt& s : b) {
+    auto* r = std::get_if<Reduce>(&s.node);
+    if (r && takes_functions(r->body, r->folds)) return 2 * loop_lanes - 1;
+    if (r && is_short(*r)) out = std::max<int64_t>(out, loop_lanes - 1);
+    auto* f = std::get_if<For>(&s.node);
+    if (f && takes_functions(f->body)) out = std::max<int64_t>(out, loop_lanes / 2 - 1);
+  }
+  return out;
+}
+
 class LaneCheck {
  public:
   LaneCheck(const Kernel& k, int lanes) : kernel_(k), columns_(lanes != loop_lanes) {}
 
   LaneStrides strides;
-  bool may_be_far = false;
+  // Elements further apart are in different cache lines, and such loops are left scalar: a training
+  // step of a GPT-2 whose gradients are read transposed takes 2.1 times as long if their lanes are
+  // gathered into vectors (Cascade Lake, 2026-11). A side of a tile isn't (group_plain.cpp): its
+  // lines are in the first-level cache until the tile is done, and neither is a row.
+  int64_t max_stride = 16;
+  // A lane for each row, whose loops have at most so many iterations; 0: they run in lanes instead
+  // where they can.
+  int64_t longest_row = 0;
 
   bool block(const Block& b) {
     return std::ranges::all_of(b, [&](const Stmt& s) {
@@ -92,8 +116,9 @@ class LaneCheck {
     if (!e->args.empty() && e->args[0].type() == DType::boolean && !of_bool(e->op)) return false;
     if (e->op == Op::load) {
       const LaneStride at = strides.of(e->args[0]);
+      if (strides.is_own(e->buffer())) return at == LaneStride(0);
       if (columns_ && at != LaneStride(1)) return false;
-      if (at && is_far(*at) && !may_be_far) return false;
+      if (is_far(at)) return false;
       return at || expr(e->args[0]);
     }
     // No vector instructions, and such a loop does little else.
@@ -111,6 +136,7 @@ class LaneCheck {
   }
 
  private:
+  bool is_far(LaneStride s) const { return s && (*s > max_stride || *s < -max_stride); }
   bool stmt(const Let& s) {
     if (!expr(s.value)) return false;
     strides.set(s.var, strides.of(s.value));
@@ -125,9 +151,8 @@ class LaneCheck {
   bool stmt(const Assign& s) { return inside_.contains(s.var->id()) && expr(s.value); }
   bool stmt(const Store& s) {
     const LaneStride at = strides.of(s.index);
-    if (at == LaneStride(0) || (columns_ && at != LaneStride(1)) ||
-        (at && is_far(*at) && !may_be_far))
-      return false;
+    if (strides.is_own(s.buffer)) return at == LaneStride(0) && expr(s.value);
+    if (at == LaneStride(0) || (columns_ && at != LaneStride(1)) || is_far(at)) return false;
     return (at || expr(s.index)) && expr(s.value);
   }
   bool stmt(const If& s) { return strides.of(s.condition) == LaneStride(0) && block(s.then); }
@@ -147,7 +172,8 @@ class LaneCheck {
   }
   bool stmt(const For& f) {
     if (f.kind == ForKind::lanes || f.kind == ForKind::parallel) return false;
-    if (!columns_ && runs_in_lanes(kernel_, f)) return false;  // the inner loop runs in lanes
+    const bool stays = columns_ || (longest_row > 0 && !may_exceed(f.loop.extent, longest_row));
+    if (!stays && runs_in_lanes(kernel_, f, false)) return false;  // the inner loop runs in lanes
     const int64_t outside = iterations_;
     ++depth_;
     const bool good = few(f.loop) && block(f.body);
@@ -157,7 +183,8 @@ class LaneCheck {
   }
   bool stmt(const Reduce& r) {
     const int64_t* inner = r.loops.back().extent.as_const_int();
-    if (!columns_ && (!inner || *inner >= reduce_lanes)) return false;
+    const bool in_row = inner && r.loops.size() == 1 && *inner <= longest_row;
+    if (!columns_ && !in_row && (!inner || *inner >= reduce_lanes)) return false;
     const int64_t outside = iterations_;
     ++depth_;
     bool good = std::ranges::all_of(r.loops, [&](const Loop& l) { return few(l); });
@@ -249,15 +276,20 @@ bool runs_in_lanes(const Kernel& k, const Expr& var, const Block& independent) {
   return check.block(independent);
 }
 
-bool runs_in_lanes(const Kernel& k, const For& f) {
+bool runs_in_lanes(const Kernel& k, const For& f, bool rows) {
   LaneCheck check(k, f.kind == ForKind::lanes ? column_lanes : loop_lanes);
   if (f.kind == ForKind::parallel || f.kind == ForKind::lanes)
     check.strides.set(f.loop.var, 1);
   else
     check.strides.set_lane(f.loop.var);
-  check.may_be_far = is_side_of_tile(f);
+  if (is_side_of_tile(f)) check.max_stride = std::numeric_limits<int64_t>::max();
   const int64_t* n = f.loop.extent.as_const_int();
   if (f.kind != ForKind::lanes && n && *n < min_iterations) return false;
+  if (rows && f.kind == ForKind::parallel && local_bytes(k) * loop_lanes <= max_local_bytes) {
+    check.strides.own_locals(k);
+    check.longest_row = !n || *n >= loop_lanes ? longest_row(f.body) : 0;
+    check.max_stride = std::max(check.max_stride, check.longest_row);
+  }
   return check.block(f.body) && independent(k, f, check.strides);
 }
 

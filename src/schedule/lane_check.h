@@ -7,8 +7,9 @@ namespace cleave::schedule {
 
 // Whether the iterations of a loop run in lanes; it may contain short loops that don't. For a
 // Reduce: whether its innermost loop does. For a variable: whether the block may run for lanes of
-// it.
-bool runs_in_lanes(const loop::Kernel& k, const loop::For& f);
+// it. rows: also those of a parallel loop over rows that are folded and shorter than a vector,
+// whose own loops could run in lanes too, of which some would do nothing.
+bool runs_in_lanes(const loop::Kernel& k, const loop::For& f, bool rows);
 bool runs_in_lanes(const loop::Kernel& k, const loop::Reduce& r);
 bool runs_in_lanes(const loop::Kernel& k, const loop::Expr& var, const loop::Block& independent);
 

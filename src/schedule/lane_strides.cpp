@@ -16,6 +16,7 @@ LaneStride LaneStrides::of(const Expr& e) const {
     const int64_t* mask = e->args[1].as_const_int();
     if (mask && *mask == -loop_lanes) return 0;
   }
+  if (e->op == Op::load && is_own(e->buffer())) return std::nullopt;
   // Each operand is visited once: twice at every level would be 2^depth times.
   bool shared = true;
   std::array<LaneStride, 2> strides;

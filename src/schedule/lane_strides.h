@@ -21,6 +21,12 @@ class LaneStrides {
     set(var, 1);
     lane_ = var;
   }
+  // The lanes are iterations of a parallel loop, each of which has local buffers of its own: what
+  // is loaded from one differs from lane to lane, at the same index too.
+  void own_locals(const loop::Kernel& k) { buffers_ = &k.buffers; }
+  bool is_own(int64_t buffer) const {
+    return buffers_ && (*buffers_)[static_cast<size_t>(buffer)].access == loop::Access::local;
+  }
   LaneStride of(const loop::Expr& e) const;
   // Whether the variable was set, that is, defined inside the loop.
   bool changes_inside(const loop::Expr& var) const { return strides_.contains(var->id()); }
@@ -28,6 +34,7 @@ class LaneStrides {
  private:
   std::unordered_map<int64_t, LaneStride> strides_;  // of the variables inside the loop
   loop::Expr lane_;
+  const std::vector<loop::Buffer>* buffers_ = nullptr;
 };
 
 }  // namespace cleave::schedule

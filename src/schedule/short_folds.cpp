@@ -24,31 +24,24 @@ bool takes_function(const Expr& e) {
   return out;
 }
 
-// Whether the fold computes lets and stores alone, some of them with functions.
-bool is_dear(const Reduce& r) {
-  bool dear = std::ranges::any_of(r.folds, [](const Fold& f) { return takes_function(f.value); });
-  for (const Stmt& s : r.body) {
+}  // namespace
+
+bool takes_functions(const Block& body, std::span<const Fold> folds) {
+  bool out = std::ranges::any_of(folds, [](const Fold& f) { return takes_function(f.value); });
+  for (const Stmt& s : body) {
     if (auto* let = std::get_if<Let>(&s.node))
-      dear = dear || takes_function(let->value);
+      out = out || takes_function(let->value);
     else if (auto* store = std::get_if<Store>(&s.node))
-      dear = dear || takes_function(store->value);
+      out = out || takes_function(store->value);
     else
       return false;
   }
-  return dear;
-}
-
-int64_t local_bytes(const Kernel& k) {
-  int64_t out = 0;
-  for (const Buffer& b : k.buffers)
-    if (b.access == Access::local) out += rounded(b.elements * size_of(b.dtype));
   return out;
 }
 
-}  // namespace
-
 std::optional<For> split_short_fold(Kernel& kernel, Reduce& fold, int64_t& variable) {
-  if (fold.loops.size() != 1 || !is_short(fold) || !is_dear(fold)) return std::nullopt;
+  if (fold.loops.size() != 1 || !is_short(fold) || !takes_functions(fold.body, fold.folds))
+    return std::nullopt;
   const int64_t n = *fold.loops[0].extent.as_const_int();
   const int64_t most = rounded(n * 8) * std::ssize(fold.folds);
   if (n < min_iterations || local_bytes(kernel) + most > max_local_bytes) return std::nullopt;

@@ -11,10 +11,14 @@
 // Values don't change, nor does the order of additions.
 #pragma once
 #include <optional>
+#include <span>
 
 #include "loop/kernel.h"
 
 namespace cleave::schedule {
+
+// Whether a loop over elements has lets and stores alone, and they or what it folds take functions.
+bool takes_functions(const loop::Block& body, std::span<const loop::Fold> folds = {});
 
 // The loop that takes its place before the fold, which then reads local buffers that are added to
 // the kernel; nullopt: the fold stays. `variable`: the number of an unused one, which is taken.

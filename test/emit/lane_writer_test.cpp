@@ -1,6 +1,6 @@
 // Vectorized loops: compiled kernels write the same bits as bytecode, read nothing outside their
 // buffers, and report the first failed index.
-// tests: lane_expr.cpp lane_reduce.cpp
+// tests: lane_expr.cpp lane_reduce.cpp lane_writer.cpp
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,6 +10,7 @@
 #include "emit/bytecode.h"
 #include "emit/c_source.h"
 #include "loop/kernel_builder.h"
+#include "loop/parse.h"
 #include "runtime/compiler.h"
 #include "schedule/schedule.h"
 #include "test/targets.h"
@@ -337,6 +338,33 @@ TEST(Lanes, ReduceFoldsInSixteenLanes) {
     EXPECT_NE(text.find("sum_of_f32x16"), std::string::npos) << text;
     EXPECT_NE(text.find("any_of_i32x16"), std::string::npos) << text;
   }
+}
+
+// A row in each lane, with what it keeps of itself for its last loop.
+TEST(Lanes, RowsShorterThanAVector) {
+  const auto text = [](DType t, int64_t rows, int64_t n) {
+    return fmt::format(
+        "kernel %y(%x: {0}[{1}] read, %y: {0}[{1}] write, %top: {0}[{2}] write, "
+        "%sum: f32[{2}] write, %row: {0}[{3}] local, %e: f32[{3}] local) {{\n"
+        "  for p in {2} parallel {{\n"
+        "    fold over r in {3} {{\n      let x = %x[p*{3} + r]\n      %row[r] = x\n"
+        "      top = max of x\n    }}\n"
+        "    fold over r in {3} {{\n      let e = exp({4})\n      %e[r] = e\n"
+        "      sum = sum of e\n    }}\n"
+        "    for i in {3} independent {{\n"
+        "      %y[p*{3} + i] = select(lt(%e[i]*2.0, sum), %row[i], top)\n    }}\n"
+        "    %top[p] = top\n    %sum[p] = sum\n  }}\n}}\n",
+        name_of(t), rows * n, rows, n,
+        loop::compute_type(t) == DType::f32 ? "%row[r]" : "f32(%row[r])");
+  };
+  for (DType t : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64, DType::i32,
+                  DType::i16, DType::i8, DType::u8, DType::boolean})
+    for (const auto& [rows, n] : {std::pair(48, 3), {37, 8}, {18, 15}, {33, 16}, {20, 31}}) {
+      const auto k = loop::parse_kernel(text(t, rows, n), "rows");
+      ASSERT_TRUE(k.ok()) << k.failure().message;
+      const std::string c = check(*k);
+      EXPECT_NE(c.find("put_strided_"), std::string::npos) << c;
+    }
 }
 
 // The flat index of a broadcast is split, so that whole rows are vectorized.

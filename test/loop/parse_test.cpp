@@ -256,7 +256,7 @@ TEST(KernelTextErrors, of_how_loops_run) {
   EXPECT_NE(first_line("for i in 32 lanes by 8 { }").find("[16, 64]"), std::string::npos);
   EXPECT_NE(first_line("for i in 32 lanes by 32 { }").find("vectors of 32, expected 16 or 64"),
             std::string::npos);
-  EXPECT_NE(first_line("for i in 32 lanes by 16 { }").find("32 columns in 16 lanes"),
+  EXPECT_NE(first_line("for i in 65 lanes by 16 { }").find("65 columns in a loop of at most 64"),
             std::string::npos);
   EXPECT_NE(first_line("for i in 32 rows 8 shared 1 { }").find("found 'rows'"), std::string::npos);
   EXPECT_NE(first_line("for i in 32 parallel rows 8 shared 2 {\nlet q = i\n}")

@@ -11,10 +11,11 @@ namespace cleave::schedule {
 namespace {
 
 // The kernel of this body, scheduled; its text reads back, and twice is once.
-std::string scheduled(const std::string& body) {
-  const std::string text =
-      "kernel %y(%x: f32[65536] read, %i: i64[65536] read, %y: f32[65536] write) {\n" + body +
-      "}\n";
+std::string scheduled(const std::string& body, int64_t work = 0) {
+  const std::string text = fmt::format(
+      "kernel %y(%x: f32[65536] read, %i: i64[65536] read, %y: f32[65536] write) work {} "
+      "{{\n{}}}\n",
+      work, body);
   const loop::Kernel k = schedule(value_or_throw(loop::parse_kernel(text, "t")));
   EXPECT_TRUE(verify(k).ok()) << print(k);
   EXPECT_EQ(difference(k, value_or_throw(loop::parse_kernel(print(k), "t"))), "") << print(k);
@@ -24,8 +25,8 @@ std::string scheduled(const std::string& body) {
 }
 
 // The first line of the kernel of this body that begins so.
-std::string line_of(const std::string& body, const std::string& begin) {
-  const std::string text = scheduled(body);
+std::string line_of(const std::string& body, const std::string& begin, int64_t work = 0) {
+  const std::string text = scheduled(body, work);
   const size_t at = text.find(begin);
   return at == text.npos ? text : text.substr(at, text.find('\n', at) - at);
 }
@@ -109,6 +110,29 @@ TEST(Schedule, a_flat_loop_is_one_over_rows) {
   EXPECT_EQ(flat("8").find("rows"), std::string::npos);
 }
 
+// Lanes would do nothing in loops over such a row, and functions of a fold run in them too.
+TEST(Schedule, short_rows_that_are_folded_are_lanes) {
+  const auto softmax = [](const char* rows, int64_t n) {
+    return scheduled(
+        fmt::format("  for p in {0} parallel {{\n"
+                    "    fold over r in {1} {{\n"
+                    "      s = sum of exp(%x[p*{1} + r])\n    }}\n"
+                    "    for j in {1} independent {{\n"
+                    "      %y[p*{1} + j] = div(%x[p*{1} + j], s)\n    }}\n  }}\n",
+                    rows, n));
+  };
+  EXPECT_EQ(softmax("64", 8),
+            "  for p in 64 parallel by 16 tail {\n"
+            "    fold over r in 8 ordered {\n      s = sum of exp(%x[p*8 + r])\n    }\n"
+            "    for j in 8 independent {\n      %y[p*8 + j] = div(%x[p*8 + j], s)\n    }\n"
+            "  }\n}\n");
+  const auto rows = [](const std::string& text) { return text.substr(0, text.find('\n')); };
+  EXPECT_EQ(rows(softmax("64", 15)), "  for p in 64 parallel by 16 tail {");
+  EXPECT_EQ(rows(softmax("64", 31)), "  for p in 64 parallel by 16 tail {");
+  EXPECT_EQ(rows(softmax("64", 32)), "  for p in 64 parallel {");
+  EXPECT_EQ(rows(softmax("15", 8)), "  for p in 15 parallel {");
+}
+
 // Compilers then know how many lanes the last vector has.
 TEST(Schedule, the_rest_of_a_short_loop_is_a_loop) {
   EXPECT_EQ(scheduled("  for p in 64 parallel {\n"
@@ -136,18 +160,25 @@ TEST(Schedule, loops_of_threads_stay_whole) {
   EXPECT_EQ(parts(RunsIn::vectors), 5u);
 }
 
+// Several vectors of 16 are as many passes over the rows, which then had better be in a cache.
 TEST(Schedule, few_columns_take_few_lanes) {
   const std::string sum =
       "      fold over r in 64 {\n        s = sum of %x[r*64 + l]\n      }\n"
       "      %y[l] = s\n    }\n  }\n";
-  for (const auto& [extent, lanes] : {std::pair("8", "16 tail"),
-                                      {"16", "16"},
-                                      {"17", "64 tail"},
-                                      {"min(16, 64 - p)", "16 tail"},
-                                      {"64", "64"}}) {
+  struct Case {
+    const char *extent, *lanes, *of_large;
+  };
+  for (const auto& [extent, lanes, of_large] : {Case{"8", "16 tail", "16 tail"},
+                                                {"16", "16", "16"},
+                                                {"17", "16 tail", "64 tail"},
+                                                {"48", "16", "64 tail"},
+                                                {"49", "64 tail", "64 tail"},
+                                                {"min(16, 64 - p)", "16 tail", "16 tail"},
+                                                {"64", "64", "64"}}) {
     const std::string head = fmt::format("for l in {} lanes", extent);
-    EXPECT_EQ(line_of("  for p in 1 parallel {\n    " + head + " {\n" + sum, head),
-              fmt::format("{} by {} {{", head, lanes));
+    const std::string body = "  for p in 1 parallel {\n    " + head + " {\n" + sum;
+    EXPECT_EQ(line_of(body, head), fmt::format("{} by {} {{", head, lanes));
+    EXPECT_EQ(line_of(body, head, 1 << 20), fmt::format("{} by {} {{", head, of_large));
   }
 }
 

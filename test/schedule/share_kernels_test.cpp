@@ -73,13 +73,13 @@ TEST(ShareKernels, numbers_that_differ_become_scalars_after_the_kernels_own) {
             "  }\n}\n");
 }
 
-// Up to 16 columns take 16 lanes, more take 64.
+// Up to 48 columns run 16 at a time, more 64.
 TEST(ShareKernels, columns_share_if_their_lanes_are_as_many) {
   const std::string columns =
       "  for p in 1 parallel {\n    for l in # lanes {\n      fold over r in 64 {\n"
       "        s = sum of %x[r*# + l]\n      }\n      %y[l] = s\n    }\n  }\n";
   EXPECT_TRUE(are_one(with_numbers(columns, {"8", "12"})));
-  EXPECT_FALSE(are_one(with_numbers(columns, {"8", "40"})));
+  EXPECT_FALSE(are_one(with_numbers(columns, {"8", "60"})));
 }
 
 TEST(ShareKernels, equal_kernels_share_without_scalars_whatever_their_names) {
