@@ -39,8 +39,9 @@ TEST(Nvrtc, compiles_for_several_architectures) {
   EXPECT_GE(compiler->version(), 12000);
   EXPECT_TRUE(std::ranges::count(compiler->archs(), 90));
   EXPECT_EQ(compiler->identity(90),
-            fmt::format("nvrtc {}.{} sm_90 -fmad=false --std=c++17 -default-device",
-                        compiler->version() / 1000, compiler->version() % 1000 / 10));
+            fmt::format("nvrtc {}.{} sm_90 -fmad=false --std=c++17 -default-device{}",
+                        compiler->version() / 1000, compiler->version() % 1000 / 10,
+                        compiler->version() < 12040 ? "" : " -minimal"));
   EXPECT_NE(compiler->identity(90), compiler->identity(100));
 }
 

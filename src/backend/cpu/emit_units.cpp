@@ -1,10 +1,10 @@
 #include "backend/cpu/emit_units.h"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <unordered_map>
 
+#include "backend/pack_units.h"
 #include "emit/c_source.h"
 #include "loop/phase_extents.h"
 
@@ -15,21 +15,18 @@ namespace {
 constexpr size_t unit_bytes = 20 << 10, min_bytes = 4 << 10;
 
 EmittedCode make_units(std::vector<emit::CKernel> texts, const std::vector<loop::Kernel>& kernels) {
-  size_t bytes = 0;
-  for (const emit::CKernel& kernel : texts) bytes += kernel.text.size();
+  std::vector<size_t> lengths;
+  for (const emit::CKernel& kernel : texts) lengths.push_back(kernel.text.size());
+  const size_t bytes = std::accumulate(lengths.begin(), lengths.end(), size_t{0});
   const size_t pairs = (bytes + 2 * unit_bytes - 1) / (2 * unit_bytes);
   std::vector<std::string> units;
   if (bytes > 0) units.resize(bytes < min_bytes ? 1 : 2 * pairs);
-  std::vector<size_t> order(texts.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order, std::greater(), [&](size_t k) { return texts[k].text.size(); });
+  const std::vector<size_t> unit_of = pack_units(lengths, units.size());
   std::unordered_map<std::string, size_t> unit_with;
-  for (const size_t k : order) {  // the longest text first, each to the shortest unit
-    const emit::CKernel& kernel = texts[k];
-    if (kernel.text.empty()) continue;
-    const auto unit = std::ranges::min_element(units, {}, &std::string::size);
-    *unit += kernel.text;
-    unit_with[kernel.phases[0].symbol] = static_cast<size_t>(unit - units.begin());
+  for (size_t k = 0; k < texts.size(); ++k) {
+    if (texts[k].text.empty()) continue;
+    units[unit_of[k]] += texts[k].text;
+    unit_with[texts[k].phases[0].symbol] = unit_of[k];
   }
   EmittedCode out;
   for (size_t k = 0; k < texts.size(); ++k) {

@@ -5,10 +5,10 @@
 
 namespace cleave::cuda {
 
-// `kernels` are scheduled, `functions` is what share_kernels made of them: of kernels that it makes
-// one function with the same numbers there is one unit, with the names of the first, which holds
-// all of its phases. The numbers stay constants. shared: by kernel; unknown of all
-// if it is empty.
+// `kernels` are scheduled, `functions` is what share_kernels made of them: kernels that it makes
+// one function with the same numbers are one, with the names of the first. The numbers stay
+// constants. shared: by kernel; unknown of all if it is empty. Units are of about the same length
+// and don't depend on the number of threads; each starts with a prelude.
 EmittedCode emit_kernels(const std::vector<loop::Kernel>& kernels,
                          const schedule::SharedKernels& functions,
                          const std::vector<SharedBuffers>& shared = {});

@@ -58,6 +58,7 @@ class Nvrtc {
   const std::string path_;
   int version_ = 0;
   std::vector<int> archs_;
+  std::vector<const char*> options_ = {"-fmad=false", "--std=c++17", "-default-device"};
 };
 using NvrtcPtr = std::shared_ptr<Nvrtc>;
 
