@@ -168,25 +168,26 @@ INLINE i32x16 get_first_4(const void *p, int64_t left) {
   return v;
 #endif
 }
-// Fewer than 16 lanes, in pieces of 8, 4, 2 and 1. Masked stores are slow before Zen 5.
-INLINE void put_parts_4(int *p, i32x16 v, int64_t left) {
+// Fewer than 16 lanes, in pieces of 8, 4, 2 and 1, which may be of floats: no store of an int.
+// Masked stores are slow before Zen 5.
+INLINE void put_parts_4(char *p, i32x16 v, int64_t left) {
   if (left <= 0) return;
   if (left & 8) {
     __builtin_memcpy(p, &v, 32);
-    p += 8;
+    p += 32;
     v = __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15);
   }
   if (left & 4) {
     __builtin_memcpy(p, &v, 16);
-    p += 4;
+    p += 16;
     v = __builtin_shufflevector(v, v, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7);
   }
   if (left & 2) {
     __builtin_memcpy(p, &v, 8);
-    p += 2;
+    p += 8;
     v = __builtin_shufflevector(v, v, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3);
   }
-  if (left & 1) *p = v[0];
+  if (left & 1) __builtin_memcpy(p, &v, 4);
 }
 INLINE void put_first_4(void *p, i32x16 v, int64_t left) {
 #ifdef __AVX512BW__
@@ -195,7 +196,7 @@ INLINE void put_first_4(void *p, i32x16 v, int64_t left) {
   put_first_lanes(p, v, left);
 #elif defined __AVX2__
   if (left >= 16) __builtin_memcpy(p, &v, sizeof v);
-  else put_parts_4((int *)p, v, left);
+  else put_parts_4((char *)p, v, left);
 #else
   if (left >= 16) __builtin_memcpy(p, &v, sizeof v);
   else if (left > 0) __builtin_memcpy(p, &v, left * 4);

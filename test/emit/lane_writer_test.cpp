@@ -367,6 +367,24 @@ TEST(Lanes, RowsShorterThanAVector) {
     }
 }
 
+// Elements behind the last whole vector are stored in pieces, whatever their type.
+TEST(Lanes, WhatATailStoredIsRead) {
+  for (const char* t : {"f32", "i64"})
+    for (const int64_t n : {17, 31}) {
+      const auto k = loop::parse_kernel(
+          fmt::format("kernel %y(%x: {0}[{1}] read, %y: {0}[{1}] update, %z: {0}[6] write) {{\n"
+                      "  for p in 6 parallel {{\n"
+                      "    for j in {2} independent {{\n"
+                      "      %y[p*{2} + j] = %x[p*{2} + j]*%x[p*{2}]\n    }}\n"
+                      "    fold over r in 3 {{\n      s = sum of %y[p*{2} + {3} + r]\n    }}\n"
+                      "    %z[p] = s\n  }}\n}}\n",
+                      t, 6 * n, n, n - 3),
+          "rows");
+      ASSERT_TRUE(k.ok()) << k.failure().message;
+      EXPECT_TRUE(in_lanes(check(*k)));
+    }
+}
+
 // The flat index of a broadcast is split, so that whole rows are vectorized.
 TEST(Lanes, RowsOfAFlatLoop) {
   const std::string text =
