@@ -87,11 +87,13 @@ class CLEAVE_API OpMemory {
   // (holds() in host_tensor.h).
   template <class T>
   std::span<const T> operand(int k) const {
-    return {static_cast<const T*>(operands_[k]), count<T>("operand", k, operand_type(k))};
+    const size_t n = count<T>("operand", k, operand_type(k));  // first: k may be none
+    return {static_cast<const T*>(operands_[k]), n};
   }
   template <class T>
   std::span<T> result(int k) const {
-    return {static_cast<T*>(results_[k]), count<T>("result", k, result_type(k))};
+    const size_t n = count<T>("result", k, result_type(k));  // first: k may be none
+    return {static_cast<T*>(results_[k]), n};
   }
 
  private:
