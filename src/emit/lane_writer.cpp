@@ -74,8 +74,9 @@ void LaneWriter::write_loop(const For& f) {
   else
     loop_.strides.set_lane(f.loop.var);
   const std::string& v = f.loop.var->name();
-  const bool columns = f.kind == ForKind::lanes && loop_.lanes == column_lanes;
-  if (columns || (f.kind != ForKind::parallel && is_one_vector(f.loop.extent))) {
+  const bool is_block = f.kind == ForKind::lanes &&
+                        (loop_.lanes == column_lanes || !may_exceed(f.loop.extent, loop_.lanes));
+  if (is_block || (f.kind != ForKind::parallel && is_one_vector(f.loop.extent))) {
     text_.open("");
     text_.line(fmt::format("const int64_t {} = 0;", v));
     set_left(f.vectors, first(f.loop.extent), v);
