@@ -123,7 +123,6 @@ class Replacement {
       ++depth_;
     }
     begin_vectors(f.vectors, f.loop.var);
-    if (in_vectors_ && f.kind == ForKind::parallel) strides_.own_locals(kernel_);
     way(f.vectors, f.ahead);
     if (f.next.defined()) bind(f.next);
     block(std::span(f.body).subspan(static_cast<size_t>(shared)));

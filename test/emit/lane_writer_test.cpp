@@ -367,6 +367,25 @@ TEST(Lanes, RowsShorterThanAVector) {
     }
 }
 
+// A vector is stored whole only where nothing is behind it.
+TEST(Lanes, AFoldStoresItsOwnElements) {
+  for (const int64_t n : {12, 20, 31, 32}) {
+    const auto k = loop::parse_kernel(
+        fmt::format("kernel %y(%x: f32[384] read, %y: f32[384] write, %s: f32[12] write, "
+                    "%row: f32[32] local) {{\n"
+                    "  for p in 12 parallel {{\n"
+                    "    for j in 32 independent {{\n      %row[j] = %x[p*32 + j] + 1.0\n    }}\n"
+                    "    fold over r in {} {{\n      let e = exp(%x[p*32 + r])\n      %row[r] = e\n"
+                    "      s = sum of e\n    }}\n"
+                    "    for j in 32 independent {{\n      %y[p*32 + j] = %row[j]\n    }}\n"
+                    "    %s[p] = s\n  }}\n}}\n",
+                    n),
+        "rows");
+    ASSERT_TRUE(k.ok()) << k.failure().message;
+    EXPECT_TRUE(in_lanes(check(*k)));
+  }
+}
+
 // Elements behind the last whole vector are stored in pieces, whatever their type.
 TEST(Lanes, WhatATailStoredIsRead) {
   for (const char* t : {"f32", "i64"})

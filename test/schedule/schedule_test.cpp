@@ -133,6 +133,26 @@ TEST(Schedule, short_rows_that_are_folded_are_lanes) {
   EXPECT_EQ(rows(softmax("15", 8)), "  for p in 15 parallel {");
 }
 
+// Each lane has local buffers of its own, all of them together at most max_local_bytes.
+TEST(Schedule, rows_that_keep_much_are_no_lanes) {
+  const auto first_line = [](int64_t kept) {
+    const loop::Kernel k = value_or_throw(loop::parse_kernel(
+        fmt::format("kernel %y(%x: f32[512] read, %y: f32[512] write, %e: f32[{}] local) {{\n"
+                    "  for p in 64 parallel {{\n"
+                    "    fold over r in 8 {{\n      let e = exp(%x[p*8 + r])\n      %e[r] = e\n"
+                    "      s = sum of e\n    }}\n"
+                    "    for j in 8 independent {{\n      %y[p*8 + j] = div(%e[j], s)\n    }}\n"
+                    "  }}\n}}\n",
+                    kept),
+        "t"));
+    const std::string text = print(schedule(k));
+    const size_t at = text.find("  for p");
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  EXPECT_EQ(first_line(1024), "  for p in 64 parallel by 16 tail {");
+  EXPECT_EQ(first_line(1040), "  for p in 64 parallel {");
+}
+
 // Compilers then know how many lanes the last vector has.
 TEST(Schedule, the_rest_of_a_short_loop_is_a_loop) {
   EXPECT_EQ(scheduled("  for p in 64 parallel {\n"
