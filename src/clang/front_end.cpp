@@ -33,6 +33,7 @@ std::vector<std::string> arguments(const HostTarget& host) {
                                    "-nostdsysteminc",
                                    "-nobuiltininc",
                                    "-fwrapv",
+                                   "-relaxed-aliasing",
                                    "-fno-builtin",
                                    "-ffp-contract=off",
                                    "-mrelocation-model",

@@ -33,6 +33,7 @@ std::vector<std::string> flags_for(const Target& target) {
   std::vector<std::string> flags = {"-O3",
                                     "-march=" + processor_of(target),
                                     "-fwrapv",
+                                    "-fno-strict-aliasing",
                                     "-fno-builtin",
                                     "-ffp-contract=off",
                                     "-fno-math-errno",
@@ -45,9 +46,8 @@ std::vector<std::string> flags_for(const Target& target) {
 }
 
 constexpr const char* as_c[] = {"-std=gnu11", "-x", "c"};
-constexpr const char* as_parts[] = {"-std=gnu++17",        "-fpermissive", "-fno-exceptions",
-                                    "-fno-rtti",           "-x",           "c++",
-                                    "-fno-strict-aliasing"};
+constexpr const char* as_parts[] = {"-std=gnu++17", "-fpermissive", "-fno-exceptions",
+                                    "-fno-rtti",    "-x",           "c++"};
 
 // Text of src/emit with lanes; the macro names their types.
 bool has_lanes(const std::string& c_text) {
