@@ -12,6 +12,7 @@ and writes into FILE line by line, since a run there may be cut off,
   checks      all samples of all operators and random graphs against the oracle (check_device)
   steps       whole training steps in bf16, ours and PyTorch's in turns: eager, torch.compile, and that
               captured in a CUDA graph; best / ours above 1: ours is faster
+  programs    steps of models as torchvision and transformers define them (bench/device_programs.py)
   graphs      the same steps, started as one CUDA graph and call by call: equal losses, ms, the host's ms
   order       gpt2 and bert with and without CompileOptions::deterministic: what the same bits cost
   offload     steps within budgets: copies to the host's memory and recomputation, recomputation alone
@@ -42,7 +43,7 @@ def pack(folder, build):
             words = line.split()
             if "=>" in words and words[0] not in SYSTEM: libraries.add(words[2])
     for path in sorted(libraries): shutil.copy2(os.path.realpath(path), folder / os.path.basename(path))
-    shutil.copy2(__file__, folder / "on_device.py")
+    for name in ["on_device.py", "device_programs.py"]: shutil.copy2(HERE / name, folder / name)
     peers = HERE.parent.parent / "shared/peers"
     for name in ["torch_gpu.py", "torch_gpu_step.py"]:
         if (peers / name).exists(): shutil.copy2(peers / name, folder / name)
@@ -175,6 +176,7 @@ def main():
     if "checks" in a.parts: print_run("checks", HERE / "check_device", "cuda:0", a.graphs, "0", str(os.cpu_count()))
     if "graphs" in a.parts: graphs(a)
     if "steps" in a.parts: steps(a)
+    if "programs" in a.parts: print_run("programs", sys.executable, HERE / "device_programs.py", HERE / "bench_step")
     if "order" in a.parts: order(a)
     if "offload" in a.parts: offload(a)
     if "profile" in a.parts: profile(a)

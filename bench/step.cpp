@@ -3,6 +3,7 @@
 //   bench_step [--seconds 3] [--threads 0]        each of bench/models/step_models.h as a row
 //   bench_step gpt2 [--seconds 3] [--threads 0]   one model, in a fresh process, as a JSON object
 //   bench_step gpt2:bf16 ...                      the same under autocast; without it in f32
+//   bench_step model.pt2:bf16 ...                 of a file (.pt2, .onnx, .clv) that returns a loss
 //   bench_step gpt2_16x1024:bf16 --device cuda:0    on a GPU; without limits
 //   bench_step gpt2:bf16 --device cuda:0 --no-graphs --no-offload
 //                                                 each call started by itself; nothing goes to the
@@ -77,11 +78,11 @@ std::vector<double> timed_steps(const std::function<void()>& run, double seconds
 
 // How long a run takes the host, in ms: the median of runs with nothing queued before them. On a
 // device it returns when it has queued the step; elsewhere it is the step's own time.
-double host_ms_of(TrainStep& step, const bench::StepModel& m) {
+double host_ms_of(TrainStep& step, std::span<const InputRef> inputs) {
   std::vector<double> times;
   for (int k = 0; k < 21; ++k) {
     const auto at = Clock::now();
-    const StepResult result = step.run({m.inputs[0], m.inputs[1]});
+    const StepResult result = step.run(inputs);
     times.push_back(ms_since(at));
     result.loss.value();  // waits
   }
@@ -130,6 +131,7 @@ void print_profile(std::vector<StepTime> times, const Limit& limit) {
 
 nlohmann::ordered_json measure(const std::string& name, const Settings& settings) {
   const bench::StepModel m = bench::make_step_model(name);
+  const std::vector<InputRef> inputs(m.inputs.begin(), m.inputs.end());
   const int64_t before = bench::resident_bytes("VmRSS");
   const auto begin = Clock::now();
   const auto compiled = [&](const Target& target) {
@@ -151,19 +153,19 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
   TrainStep step = compiled(settings.target);
   if (settings.tune) step = compiled(step.tuned_target());
   const double cold_ms = ms_since(begin);
-  const double loss = step.run({m.inputs[0], m.inputs[1]}).loss;
+  const double loss = step.run(inputs).loss;
   const double first_ms = ms_since(begin);
   std::vector<double> losses = {loss};
-  for (int k = 1; k < 8; ++k) losses.push_back(step.run({m.inputs[0], m.inputs[1]}).loss);
+  for (int k = 1; k < 8; ++k) losses.push_back(step.run(inputs).loss);
   // On a device of three runs the first is waited for: the median is still a step's.
   StepResult latest;
   const std::vector<double> times =
-      timed_steps([&] { latest = step.run({m.inputs[0], m.inputs[1]}); }, settings.seconds);
+      timed_steps([&] { latest = step.run(inputs); }, settings.seconds);
   const double last = times.empty() ? loss : latest.loss.value();
-  const double host_ms = settings.device.is_cpu() ? 0 : host_ms_of(step, m);
+  const double host_ms = settings.device.is_cpu() ? 0 : host_ms_of(step, inputs);
   const int64_t resident = bench::resident_bytes("VmHWM") - before;
   step.profile_kernels(true);
-  for (int k = 0; k < 3; ++k) step.run({m.inputs[0], m.inputs[1]});
+  for (int k = 0; k < 3; ++k) step.run(inputs);
   constexpr double unknown = std::numeric_limits<double>::infinity();  // takes no time
   const Limit limit = settings.device.is_cpu() ? measure_limit(settings) : Limit{unknown, unknown};
   double limit_ms = 0;
@@ -171,7 +173,7 @@ nlohmann::ordered_json measure(const std::string& name, const Settings& settings
   if (settings.profile) print_profile(step.step_times(), limit);
   step.profile_kernels(false);
   step.watch_memory();  // touches the whole arena
-  step.run({m.inputs[0], m.inputs[1]});
+  step.run(inputs);
   const Report& r = step.report();
   nlohmann::ordered_json counters;
   for (const auto& [counter, count] : r.counters) counters[counter] = count;
@@ -247,7 +249,7 @@ bool read(int argc, char** argv, Settings& out) {
       out.target = Target::named(argv[++k]);
     else if (word == "--threads" && k + 1 < argc)
       out.threads = std::atoi(argv[++k]);
-    else if (std::ranges::find(known, word) != known.end())
+    else if (bench::is_model_file(word) || std::ranges::find(known, word) != known.end())
       out.model = word;
     else
       return false;

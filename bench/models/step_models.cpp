@@ -62,6 +62,19 @@ StepModel resnet50(int64_t images, int64_t size) {
       .note = "channels-first: channels-last can't be asked for yet"};
 }
 
+// A file whose forward returns the loss: images or states are normal, labels and tokens below 100.
+StepModel model_of_file(const std::string& path) {
+  Generator rng(0);
+  auto module = std::make_shared<GraphModule>(GraphModule::load(path));
+  StepModel m = {.module = module,
+                 .loss = [module](const Tensors& inputs) { return (*module)(inputs).at(0); },
+                 .specs = module->inputs()};
+  for (const InputSpec& spec : m.specs)
+    m.inputs.push_back(is_floating(spec.dtype) ? rng.normal(spec.shape.largest())
+                                               : rng.integers(spec.shape.largest(), 0, 100));
+  return m;
+}
+
 }  // namespace
 
 std::vector<std::string> step_model_names() {
@@ -69,11 +82,16 @@ std::vector<std::string> step_model_names() {
 }
 
 StepModel make_step_model(const std::string& name, int64_t layers) {
+  if (is_model_file(name)) return model_of_file(name);
   for (const TokenModel& m : token_models)
     if (name == m.name) return token_model(m, layers);
   if (name == "resnet50_128") return resnet50(128, 224);
   if (name == "mlp_1024") return mlp(256, 1024, 1024);
   return name == "mlp" ? mlp(32, 256, 128) : resnet50(8, 128);
+}
+
+bool is_model_file(const std::string& name) {
+  return name.ends_with(".pt2") || name.ends_with(".onnx") || name.ends_with(".clv");
 }
 
 std::vector<std::string> device_model_names() {

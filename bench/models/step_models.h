@@ -34,8 +34,10 @@ struct StepModel {
 
 std::vector<std::string> step_model_names();
 std::vector<std::string> device_model_names();
-// Initialised, with a batch of random data. `name` is one of the above; `layers`, if it isn't 0,
-// replaces the number of layers of a model with equal layers.
+// A .pt2, .onnx or .clv whose one result is the loss.
+bool is_model_file(const std::string& name);
+// Initialised, with a batch of random data. `name` is one of the above or a file; `layers`, if it
+// isn't 0, replaces the number of layers of a model with equal layers.
 StepModel make_step_model(const std::string& name, int64_t layers = 0);
 
 }  // namespace cleave::bench
