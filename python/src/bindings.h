@@ -4,6 +4,7 @@
 
 #include "cleave/compile_log.h"
 #include "cleave/device_tensor.h"
+#include "cleave/executor.h"
 #include "cleave/report.h"
 
 namespace cleave::python {
@@ -30,6 +31,10 @@ nb::dict report_dict(const Report& report);
 
 // Into Python's logger "cleave": INFO and WARNING. What its handlers raise is printed and dropped.
 CompileLog python_log();
+
+// Those of the OpenMP runtime that PyTorch has loaded, or another one that is; null: there is none, and
+// programs have threads of their own.
+std::shared_ptr<Executor> threads_of_openmp(int threads);
 
 // A Tensor of Python.
 nb::object to_python(HostTensor&& tensor);

@@ -15,6 +15,7 @@ CompileOptions options_of(const std::string& text) {
   CompileOptions out = CompileOptions::parse(text);
   if (out.cache_dir.empty()) out.cache = kept;
   out.log = python_log();
+  out.executor = threads_of_openmp(out.threads);
   return out;
 }
 

@@ -100,6 +100,7 @@ class Step {
       : options_(TrainOptions::parse(options)), module_(graph, copies(state)),
         optimizer_(made(groups)) {
     options_.compile.log = python_log();
+    options_.compile.executor = threads_of_openmp(options_.compile.threads);
     bind(state);
     std::set<std::string> trained;
     for (const OptimizerGroup& g : groups) trained.insert(g.names.begin(), g.names.end());

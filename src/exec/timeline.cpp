@@ -135,6 +135,9 @@ class WatchedExecutor final : public Executor, public RunObserver {
     state_->threads->parallel_for(
         pieces, [](void* given, long piece) { static_cast<Job*>(given)->run(piece); }, &job);
   }
+  void with_threads(void (*f)(void*), void* context) override {
+    state_->threads->with_threads(f, context);
+  }
 
   Name add_name(std::string_view name, std::string_view kind) override {
     return state_->name("%" + std::string(name), kind);

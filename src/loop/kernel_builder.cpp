@@ -178,7 +178,9 @@ Expr KernelBuilder::checked_index(Expr index, int64_t bound, const std::string& 
   Expr inside =
       binary(Op::logical_and, binary(Op::ge, i, Expr(-bound)), binary(Op::lt, i, Expr(bound)));
   emit({Check{inside, i, Expr(bound), what}});
-  return let(select(binary(Op::lt, i, Expr(0)), i + Expr(bound), i), "i");
+  const Expr wrapped = let(select(binary(Op::lt, i, Expr(0)), i + Expr(bound), i), "i");
+  checked(wrapped, bound);
+  return wrapped;
 }
 
 Expr KernelBuilder::checked_from_zero(Expr index, int64_t bound, const std::string& what) {
@@ -189,8 +191,11 @@ Expr KernelBuilder::checked_from_zero(Expr index, int64_t bound, const std::stri
   // Of this block, though i may be of one around it: what is read there stays behind the check.
   Expr own = fresh_var("i", DType::i64);
   emit({Let{own, i}});
+  checked(own, bound);
   return own;
 }
+
+void KernelBuilder::checked(const Expr&, int64_t) {}
 
 void KernelBuilder::check(Expr condition, const std::string& what) {
   emit({Check{std::move(condition), Expr(0), Expr(-1), what}});

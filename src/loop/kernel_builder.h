@@ -102,6 +102,8 @@ class KernelBuilder {
   void check(Expr condition, const std::string& what);
   // The same number in fewer operations, where the builder knows more of its variables.
   virtual Expr simplified(Expr index) { return index; }
+  // Told of a variable that a check has found to lie in [0, bound).
+  virtual void checked(const Expr& var, int64_t bound);
   // The `stream` attribute of a random operator, as a scalar argument of the kernel.
   virtual Expr stream();
   Expr fresh_var(const std::string& name, DType type);

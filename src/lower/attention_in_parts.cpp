@@ -1,6 +1,7 @@
 #include "lower/attention_in_parts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 namespace cleave {
@@ -24,7 +25,7 @@ int operand_of(const OpView& op, std::initializer_list<std::string_view> names) 
 struct Call {
   bool is_gradient = false;
   int query = 0, mask = 0;  // operands
-  int64_t batch = 1, scores = 1, score_bytes = 0;
+  int64_t batch = 1, columns = 0, scores = 1, score_bytes = 0;
   bool is_one_kernel = false;
 };
 
@@ -37,7 +38,7 @@ std::optional<Call> call_of(const OpView& op) {
   const auto size = [&](const Type& t, int64_t from_back) {
     return op.env().hint_of(t.shape[t.shape.size() - static_cast<size_t>(from_back)]);
   };
-  const int64_t width = size(q, 1), rows = size(q, 2), columns = size(k, 2);
+  const int64_t width = size(q, 1), rows = size(q, 2), columns = c.columns = size(k, 2);
   c.scores = rows * columns;
   for (size_t d = 0; d + 2 < q.shape.size(); ++d) c.scores *= op.env().hint_of(q.shape[d]);
   c.batch = q.rank() > 2 ? op.env().hint_of(q.shape[0]) : 1;
@@ -67,6 +68,37 @@ bool is_of_batch(const OpView& op, const Call& c, int k) {
   return t.rank() >= least && t.shape[0] == Dim(c.batch);
 }
 
+// The call with other operands and its attributes.
+Values with_operands(Builder& b, const OpView& op, std::vector<CallOperand> operands) {
+  NamedAttrs attrs;
+  for (const auto& [arg, value] : op.attrs().given())
+    attrs.emplace_back(op.def().schema.args[arg].name, value);
+  return b.call(op.name(), std::move(operands), attrs);
+}
+
+// x with `more` elements of this value at the end of a dim, counted from the last one.
+ValueId lengthened(Builder& b, ValueId x, size_t from_last, int64_t more, double value) {
+  std::vector<int64_t> pad(2 * (from_last + 1));
+  pad.back() = more;
+  return b.call1("constant_pad_nd", {x}, {{"pad", pad}, {"value", value}});
+}
+
+// The mask of the call, or none, for so many more keys, which are closed.
+ValueId lengthened_mask(Builder& b, const OpView& op, const Call& c, int64_t keys) {
+  if (!op.has(c.mask)) {
+    const ValueId column = b.call1("arange", {}, {{"end", c.columns + keys}});
+    return b.unsqueeze(b.lt(column, static_cast<double>(c.columns)), 0);
+  }
+  ValueId mask = op.in(c.mask);
+  const Type& t = op.in_type(c.mask);
+  if (t.shape.back() != Dim(c.columns)) {
+    Shape whole = t.shape;
+    whole.back() = c.columns;
+    mask = b.expand(mask, whole);
+  }
+  return lengthened(b, mask, 0, keys, t.dtype == DType::boolean ? 0.0 : -INFINITY);
+}
+
 }  // namespace
 
 bool runs_in_parts(const OpView& op, const AttentionPartsLimits& limits) {
@@ -84,9 +116,6 @@ int64_t attention_slice(const OpView& op, const AttentionPartsLimits& limits) {
 
 Values sliced_attention(Builder& b, const OpView& op, int64_t items) {
   const Call c = *call_of(op);
-  NamedAttrs attrs;
-  for (const auto& [arg, value] : op.attrs().given())
-    attrs.emplace_back(op.def().schema.args[arg].name, value);
   std::vector<Values> results;
   for (int64_t begin = 0; begin < c.batch; begin += items) {
     std::vector<CallOperand> operands;
@@ -96,7 +125,7 @@ Values sliced_attention(Builder& b, const OpView& op, int64_t items) {
                                 ? b.slice(x, 0, begin, std::min(begin + items, c.batch))
                                 : x);
     }
-    const Values of_slice = b.call(op.name(), std::move(operands), attrs);
+    const Values of_slice = with_operands(b, op, std::move(operands));
     if (!b.status().ok()) return Values(static_cast<size_t>(op.out_count()));
     results.resize(of_slice.size());
     for (size_t r = 0; r < of_slice.size(); ++r) results[r].push_back(of_slice[r]);
@@ -104,6 +133,44 @@ Values sliced_attention(Builder& b, const OpView& op, int64_t items) {
   Values out;
   for (const Values& r : results)
     out.push_back(r[0].valid() && b.type(r[0]).rank() > 2 ? b.cat(r, 0) : r[0]);
+  return out;
+}
+
+// A causal call has no mask; dropout's bits follow from where a weight is in its row.
+int64_t lacking_keys(const OpView& op, const AttentionPartsLimits& limits) {
+  if (!runs_in_parts(op, limits) || op.bool_attr("is_causal") || op.float_attr("dropout_p") > 0)
+    return 0;
+  const Call c = *call_of(op);
+  const Type& key = op.in_type(c.query + 1);
+  const bool is_fixed = key.shape[key.shape.size() - 2].is_const() &&
+                        (!op.has(c.mask) || op.in_type(c.mask).shape.back().is_const());
+  const int64_t vector = 16 / size_of(key.dtype);
+  return is_fixed ? (vector - c.columns % vector) % vector : 0;
+}
+
+Values padded_attention(Builder& b, const OpView& op, int64_t keys) {
+  const Call c = *call_of(op);
+  std::vector<CallOperand> operands;
+  for (int k = 0; k < op.operand_count(); ++k) {
+    if (k == c.mask)
+      operands.emplace_back(lengthened_mask(b, op, c, keys));
+    else if (k == c.query + 1 || k == c.query + 2)
+      operands.emplace_back(lengthened(b, op.in(k), 1, keys, 0));
+    else
+      operands.emplace_back(op.in(k));
+  }
+  Values out = with_operands(b, op, std::move(operands));
+  if (!b.status().ok()) return Values(static_cast<size_t>(op.out_count()));
+  if (!c.is_gradient) return out;
+  // Gradients of keys, values and the mask, where it has a column for each key.
+  const auto shorten = [&](size_t k, size_t from_last) {
+    if (k >= out.size() || !out[k].valid()) return;
+    const Shape& shape = b.type(out[k]).shape;
+    const auto dim = static_cast<int64_t>(shape.size() - 1 - from_last);
+    if (shape[static_cast<size_t>(dim)] == Dim(c.columns + keys))
+      out[k] = b.slice(out[k], dim, 0, c.columns);
+  };
+  shorten(1, 1), shorten(2, 1), shorten(3, 0);
   return out;
 }
 

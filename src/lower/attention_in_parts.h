@@ -6,6 +6,9 @@
 // for the gradient of one whose keys are a multiple of 128. Any other is a kernel of our own, which
 // keeps no scores and takes many times as long as the products; where the scores are few, it isn't
 // worth that.
+//
+// Rows of scores are whole vectors of 16 bytes: of 197 keys in halves there are 200, the last three
+// closed by a mask. Products of odd rows take cuBLAS three times as long (H200, 2026-11).
 #pragma once
 #include "ir/builder.h"
 #include "ir/op_view.h"
@@ -25,5 +28,10 @@ bool runs_in_parts(const OpView& op, const AttentionPartsLimits& limits = {});
 int64_t attention_slice(const OpView& op, const AttentionPartsLimits& limits = {});
 // The results of the call from calls of so many items each.
 Values sliced_attention(Builder& b, const OpView& op, int64_t items);
+
+// Of a call that runs in parts: how many keys its rows of scores lack. 0: it stays as it is.
+int64_t lacking_keys(const OpView& op, const AttentionPartsLimits& limits = {});
+// The results of the call from one with so many more keys.
+Values padded_attention(Builder& b, const OpView& op, int64_t keys);
 
 }  // namespace cleave

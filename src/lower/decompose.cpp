@@ -39,8 +39,10 @@ Result<bool> decompose_nodes(Graph& graph, const OpRegistry& ops, const Wanted& 
     b.set_tag(node.tag);
     const size_t known = graph.value_capacity();
     const int64_t items = on_gpu ? attention_slice(graph.view(n)) : 0;
-    Values parts = items > 0 ? sliced_attention(b, graph.view(n), items)
-                             : (*node.op->decompose)(b, graph.view(n));
+    const int64_t keys = on_gpu && items == 0 ? lacking_keys(graph.view(n)) : 0;
+    Values parts = items > 0  ? sliced_attention(b, graph.view(n), items)
+                   : keys > 0 ? padded_attention(b, graph.view(n), keys)
+                              : (*node.op->decompose)(b, graph.view(n));
     if (!b.status().ok()) return Failure(b.status().failure()).within(node.op->name);
     std::vector<std::string> names;
     for (uint32_t k = 0; k < node.output_count; ++k) {

@@ -1,8 +1,12 @@
 #include "lower/lower_copy.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "lower/collapse.h"
 #include "lower/kernel_thunk.h"
 #include "schedule/group_key.h"
+#include "schedule/tile_sides.h"
 
 namespace cleave {
 
@@ -20,8 +24,8 @@ std::vector<int64_t> broadcast_strides(const Layout& l, const std::vector<int64_
 }
 
 // Loops over `shape`: all but the last dim as one parallel loop, the last one inside.
-void nest(KernelBuilder& b, const std::vector<int64_t>& shape,
-          const std::function<void(const Exprs&)>& body) {
+void nest_rows(KernelBuilder& b, const std::vector<int64_t>& shape,
+               const std::function<void(const Exprs&)>& body) {
   if (shape.size() <= 1) return b.parallel(shape, body);
   std::vector<int64_t> outer(shape.begin(), shape.end() - 1);
   b.parallel(outer, [&](const Exprs& i) {
@@ -33,23 +37,59 @@ void nest(KernelBuilder& b, const std::vector<int64_t>& shape,
   });
 }
 
-// Merges the dims that are contiguous in all operands and results of a broadcasting call.
-std::vector<int64_t> collapse_call(std::vector<Bound>& operands, std::vector<Bound>& results,
-                                   const std::vector<int64_t>& shape) {
-  StridedDims dims{shape, {}};
-  std::vector<Bound*> bounds;
-  for (auto* list : {&operands, &results})
-    for (Bound& b : *list)
-      if (b.buffer >= 0) {
-        bounds.push_back(&b);
-        dims.strides.push_back(broadcast_strides(b.layout, shape));
-      }
-  collapse(dims);
-  for (size_t k = 0; k < bounds.size(); ++k) {
-    // A dim of size 1 that is broadcast has stride 0 here, and the shape that the loop runs over.
-    bounds[k]->layout.shape = dims.shape;
-    bounds[k]->layout.strides = dims.strides[k];
+// Loops over tiles of the last dim and of one that crosses it: each line of memory is used while it
+// is in the first-level cache.
+void nest_tiles(KernelBuilder& b, const std::vector<int64_t>& shape, size_t crossed,
+                const LoopChoices& loops, const std::function<void(const Exprs&)>& body) {
+  const size_t last = shape.size() - 1;
+  const TileSides rows(shape[crossed], loops.tile_side), columns(shape[last], loops.tile_side);
+  std::vector<int64_t> outer = shape;
+  outer[crossed] = rows.count, outer[last] = columns.count;
+  b.parallel(outer, [&](const Exprs& p) {
+    Exprs at = p;
+    const Expr row = b.let(p[crossed] * Expr(rows.size), "first"),
+               column = b.let(p[last] * Expr(columns.size), "first");
+    const auto line = [&](const Expr& i) {
+      at[crossed] = row + i;
+      b.each(columns.from(column), [&](const Expr& j) {
+        at[last] = column + j;
+        body(at);
+      });
+    };
+    if (loops.many_threads)
+      b.each(rows.from(row), line);
+    else
+      b.loop(rows.from(row), line);
+  });
+}
+
+void nest(KernelBuilder& b, const std::vector<int64_t>& shape, const Layout& from,
+          const LoopChoices& loops, const std::function<void(const Exprs&)>& body) {
+  constexpr int64_t least_side = 8;  // of a dim that is worth a tile
+  for (size_t d = 0; d + 1 < shape.size(); ++d)
+    if (from.strides[d] == 1 && from.strides.back() > 1 && shape[d] >= least_side &&
+        shape.back() >= least_side)
+      return nest_tiles(b, shape, d, loops, body);
+  nest_rows(b, shape, body);
+}
+
+// The dims of a copy in the order in which its elements lie in the result, those merged that follow
+// each other in both. Gives their sizes.
+std::vector<int64_t> collapse_copy(Bound& operand, Bound& result) {
+  const Layout to = result.layout;
+  const std::vector<int64_t> from = broadcast_strides(operand.layout, to.shape);
+  std::vector<size_t> order(to.shape.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, std::greater(), [&](size_t d) { return to.strides[d]; });
+  StridedDims dims{{}, {{}, {}}};
+  for (const size_t d : order) {
+    dims.shape.push_back(to.shape[d]);
+    dims.strides[0].push_back(from[d]), dims.strides[1].push_back(to.strides[d]);
   }
+  collapse(dims);
+  // A dim of size 1 that is broadcast has stride 0 here, and the shape that the loop runs over.
+  operand.layout.shape = result.layout.shape = dims.shape;
+  operand.layout.strides = dims.strides[0], result.layout.strides = dims.strides[1];
   return dims.shape;
 }
 
@@ -72,12 +112,9 @@ void copy_together(Lowering& l, const std::vector<Copy>& copies, DType dtype,
   std::vector<std::vector<int64_t>> shapes;
   for (const auto& [from, to, stored] : copies) {
     thunk.kernel.work += 2 * to.layout.numel();
-    std::vector<Bound> operand = {
-        thunk.bind(l.program, from, stored.value_or(dtype), Access::read)};
-    std::vector<Bound> result = {thunk.bind(l.program, to, dtype, Access::write)};
-    shapes.push_back(collapse_call(operand, result, to.layout.shape));
-    operands.push_back(std::move(operand[0]));
-    results.push_back(std::move(result[0]));
+    operands.push_back(thunk.bind(l.program, from, stored.value_or(dtype), Access::read));
+    results.push_back(thunk.bind(l.program, to, dtype, Access::write));
+    shapes.push_back(collapse_copy(operands.back(), results.back()));
   }
   const auto& [from, to, stored] = copies.front();
   // Only a copy that fills the storage may be done in place.
@@ -95,7 +132,8 @@ void copy_together(Lowering& l, const std::vector<Copy>& copies, DType dtype,
   KernelBuilder b(thunk.kernel, operands, results);
   for (size_t k = 0; k < copies.size(); ++k) {
     const int at = static_cast<int>(k);
-    nest(b, shapes[k], [&](const Exprs& i) { b.store(at, i, b.load(at, i)); });
+    nest(b, shapes[k], operands[k].layout, l.kernels.choices().loops,
+         [&](const Exprs& i) { b.store(at, i, b.load(at, i)); });
   }
   add_thunk(l, std::move(thunk), name);
   const auto& made = std::get<KernelCall>(l.program.thunks.back().work);

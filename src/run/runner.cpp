@@ -158,6 +158,22 @@ bool Runner::is_taken(const JumpCall& jump) const {
 }
 
 std::optional<FailedThunk> Runner::run(const Release* release, const AtEnd* at_end) {
+  struct Call {
+    Runner& runner;
+    const Release* release;
+    const AtEnd* at_end;
+    std::optional<FailedThunk> failed = {};
+  } call{*this, release, at_end};
+  executor_->with_threads(
+      [](void* given) {
+        Call& c = *static_cast<Call*>(given);
+        c.failed = c.runner.run_thunks(c.release, c.at_end);
+      },
+      &call);
+  return call.failed;
+}
+
+std::optional<FailedThunk> Runner::run_thunks(const Release* release, const AtEnd* at_end) {
   const Forbidden arena(arena_->data(), watches_arena() ? arena_bytes() : 0);
   const Watched whole(observer_, RunObserver::whole);
   RunContext context{*executor_, arena_->queue(), arena_->fault()};

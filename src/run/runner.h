@@ -82,6 +82,7 @@ class Runner {
   const std::vector<Time>& times() const { return times_; }  // by thunk
 
  private:
+  std::optional<FailedThunk> run_thunks(const Release* release, const AtEnd* at_end);
   class ThunkMemory;
   class ThunkClock;
   class Watched;

@@ -10,22 +10,13 @@
 #include "schedule/group_results.h"
 #include "schedule/group_traversal.h"
 #include "schedule/group_writers.h"
+#include "schedule/tile_sides.h"
 
 namespace cleave {
 
 using namespace cleave::loop;
 
 namespace {
-
-// Tiles of a dim, of `most` at most (of one vector on a processor), as equal as can be: of 16, 20
-// elements are 10 and 10.
-struct Sides {
-  int64_t extent, most, count = (extent - 1) / most + 1, size = (extent - 1) / count + 1;
-
-  Expr from(const Expr& first) const {
-    return extent % size == 0 ? Expr(size) : binary(Op::min, Expr(extent) - first, Expr(size));
-  }
-};
 
 // The shape of the results whose order the loops follow.
 std::vector<int64_t> shape_of(const GroupContext& c) {
@@ -41,7 +32,7 @@ void write_element(GroupContext& c, const Exprs& vars, const Expr& number) {
 
 void write_tiles(GroupContext& c, const std::vector<int64_t>& shape, size_t crossed) {
   const size_t last = shape.size() - 1;
-  const Sides rows{shape[crossed], c.loops.tile_side}, columns{shape[last], c.loops.tile_side};
+  const TileSides rows(shape[crossed], c.loops.tile_side), columns(shape[last], c.loops.tile_side);
   std::vector<int64_t> outer = shape;
   outer[crossed] = rows.count, outer[last] = columns.count;
   c.builder.parallel(outer, [&](const Exprs& p) {
@@ -49,7 +40,7 @@ void write_tiles(GroupContext& c, const std::vector<int64_t>& shape, size_t cros
     Exprs at;
     for (size_t d = 0; d < p.size(); ++d) at.push_back(c.declared(p[d], outer[d]));
     // Only the sum with an element of the tile is read, and is in range.
-    const auto first = [&](const Expr& number, const Sides& s) {
+    const auto first = [&](const Expr& number, const TileSides& s) {
       return c.let(number * Expr(s.size), "first", s.extent - s.size + 1);
     };
     const Expr row = first(at[crossed], rows), column = first(at[last], columns);

@@ -32,6 +32,7 @@ class CallBuilder final : public KernelBuilder {
     return out;
   }
   Expr simplified(Expr index) override { return values_.math().simplify(index); }
+  void checked(const Expr& var, int64_t bound) override { values_.math().declare(var, bound); }
   Expr stream() override {
     std::vector<NodeId>& streams = values_.streams_;
     const auto at = static_cast<size_t>(std::ranges::find(streams, node_) - streams.begin());

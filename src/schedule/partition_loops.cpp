@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "loop/replace.h"
+#include "schedule/lane_strides.h"
 #include "schedule/next_variable.h"
 #include "schedule/range_tests.h"
 
@@ -11,7 +13,8 @@ using namespace cleave::loop;
 
 namespace {
 
-constexpr int64_t min_part = reduce_lanes;  // of the iterations that lose their tests
+// Of the iterations that lose their tests, and where that makes neighbours of gathered elements.
+constexpr int64_t min_part = reduce_lanes, min_gathered_part = 2;
 constexpr size_t max_parts = 5;
 constexpr int64_t max_vectors = 16;        // of a loop whose rest is a part of its own
 constexpr uint32_t max_operations = 4000;  // of all parts, written out
@@ -139,20 +142,31 @@ class Partition {
  private:
   // What the expressions of a body read, if it has no loops: else nothing.
   struct Survey {
+    explicit Survey(const For& f) : tests(f.loop.var), iterations(*f.loop.extent.as_const_int()) {
+      lanes.set_lane(f.loop.var);
+    }
+
     RangeTests tests;
     int64_t iterations;
+    LaneStrides lanes;
     std::set<int64_t> changes = {};
     uint64_t operations = 0;
+    bool gathers = false;
 
     void of(const Expr& e) {
       operations += e->operations;
       tests.changes_of(e, iterations, changes);
+      if (!e->reads_memory) return;
+      for_each_part(e, [&](const Expr& part) {
+        gathers |= part->op == Op::load && !part->args[0]->reads_memory && !lanes.of(part->args[0]);
+      });
     }
     bool of(const Block& b) {
       return std::ranges::all_of(b, [&](const Stmt& s) {
         if (auto* let = std::get_if<Let>(&s.node)) {
           of(let->value);
           tests.define(let->var, let->value);
+          lanes.set(let->var, lanes.of(let->value));
         } else if (auto* define = std::get_if<Define>(&s.node)) {
           of(define->value);
         } else if (auto* a = std::get_if<Assign>(&s.node)) {
@@ -175,10 +189,11 @@ class Partition {
   std::optional<std::vector<For>> parts_of(const For& f) {
     const int64_t* n = f.loop.extent.as_const_int();
     if (f.kind != ForKind::serial && f.kind != ForKind::independent) return std::nullopt;
-    if (!n || *n <= min_part) return std::nullopt;
-    Survey survey{RangeTests(f.loop.var), *n};
+    if (!n || *n <= min_gathered_part) return std::nullopt;
+    Survey survey(f);
     if (!survey.of(f.body) || survey.changes.empty()) return std::nullopt;
-    const std::vector<LoopRange> ranges = ranges_of(survey.changes, *n);
+    const std::vector<LoopRange> ranges =
+        ranges_of(survey.changes, *n, survey.gathers ? min_gathered_part : min_part);
     if (ranges.size() < 2 || ranges.size() > max_parts) return std::nullopt;
     if (survey.operations * ranges.size() > max_operations) return std::nullopt;
     std::vector<For> out;
@@ -187,12 +202,13 @@ class Partition {
   }
 
   // Neighbouring short parts are one, with their tests. Empty: all parts are short.
-  static std::vector<LoopRange> ranges_of(const std::set<int64_t>& changes, int64_t n) {
+  static std::vector<LoopRange> ranges_of(const std::set<int64_t>& changes, int64_t n,
+                                          int64_t least) {
     std::vector<LoopRange> out;
     bool after_short = false, any_long = false;
     int64_t begin = 0;
     const auto add = [&](int64_t end) {
-      const bool is_short = end - begin < min_part;
+      const bool is_short = end - begin < least;
       any_long = any_long || !is_short;
       if (is_short && after_short)
         out.back().end = end;

@@ -1,5 +1,9 @@
 // The guarantees of Executor: each piece runs once, with any number of callers, nested or not.
+// tests: thread_crew.cpp openmp_pool.cpp
+#include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <random>
@@ -8,6 +12,7 @@
 
 #include "cleave/executor.h"
 #include "runtime/alloc_watch.h"
+#include "test/emulated.h"
 
 namespace cleave {
 namespace {
@@ -23,12 +28,35 @@ struct Counts {
   }
 };
 
-class ThreadPool : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Threads, ThreadPool, testing::Values(1, 2, 3, 5));
+// Cleave's own threads, or those of OpenMP.
+struct Pool {
+  bool openmp;
+  int threads;
+};
+
+class ThreadPool : public testing::TestWithParam<Pool> {
+ protected:
+  void SetUp() override {
+    if (GetParam().openmp && !dlopen("libgomp.so.1", RTLD_LAZY | RTLD_GLOBAL))
+      GTEST_SKIP() << "libgomp isn't installed";
+  }
+  static std::shared_ptr<Executor> pool() {
+    const auto [openmp, threads] = GetParam();
+    return openmp ? make_openmp_pool(threads) : make_thread_pool(threads);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Threads, ThreadPool,
+                         testing::Values(Pool{false, 1}, Pool{false, 2}, Pool{false, 3},
+                                         Pool{false, 5}, Pool{true, 1}, Pool{true, 2},
+                                         Pool{true, 5}),
+                         [](const auto& info) {
+                           return (info.param.openmp ? "openmp" : "own") +
+                                  std::to_string(info.param.threads);
+                         });
 
 TEST_P(ThreadPool, RunsEachPieceOnce) {
-  const auto pool = make_thread_pool(GetParam());
-  EXPECT_EQ(pool->threads(), GetParam());
+  const auto pool = this->pool();
+  EXPECT_EQ(pool->threads(), GetParam().threads);
   for (const long pieces : {0L, 1L, 2L, 3L, 17L, 1000L}) {
     Counts counts(pieces);
     for (int round = 0; round < 50; ++round) pool->parallel_for(pieces, Counts::hit, &counts);
@@ -37,7 +65,7 @@ TEST_P(ThreadPool, RunsEachPieceOnce) {
 }
 
 TEST_P(ThreadPool, ResultsOfPiecesAreSeenByTheCaller) {
-  const auto pool = make_thread_pool(GetParam());
+  const auto pool = this->pool();
   std::vector<long> plain(64);  // not atomic: the pool has to order the writes
   for (long round = 1; round <= 300; ++round) {
     struct Job {
@@ -57,7 +85,7 @@ TEST_P(ThreadPool, ResultsOfPiecesAreSeenByTheCaller) {
 }
 
 TEST_P(ThreadPool, NestedCallsRunInside) {
-  const auto pool = make_thread_pool(GetParam());
+  const auto pool = this->pool();
   struct Job {
     Executor* pool;
     Counts inner{8 * 16};
@@ -83,7 +111,7 @@ TEST_P(ThreadPool, NestedCallsRunInside) {
 }
 
 TEST_P(ThreadPool, ConcurrentCallers) {
-  const auto pool = make_thread_pool(GetParam());
+  const auto pool = this->pool();
   constexpr int callers = 3, rounds = 200;
   std::vector<std::unique_ptr<Counts>> counts;
   for (int i = 0; i < callers; ++i) counts.push_back(std::make_unique<Counts>(37));
@@ -95,6 +123,97 @@ TEST_P(ThreadPool, ConcurrentCallers) {
     });
   for (std::thread& thread : threads) thread.join();
   for (const auto& count : counts) count->expect_all(rounds);
+}
+
+// What runs within is the caller's thread; many jobs take the same threads; what it throws comes out.
+TEST_P(ThreadPool, RunsWithThreadsAtHand) {
+  const auto pool = this->pool();
+  struct Run {
+    Executor& pool;
+    std::thread::id caller = std::this_thread::get_id();
+    Counts counts{23};
+    bool throws = false;
+  } run{*pool};
+  const auto body = [](void* given) {
+    Run& r = *static_cast<Run*>(given);
+    EXPECT_EQ(std::this_thread::get_id(), r.caller);
+    const auto jobs = [](void* inner) {
+      Run& all = *static_cast<Run*>(inner);
+      for (int job = 0; job < 100; ++job) all.pool.parallel_for(23, Counts::hit, &all.counts);
+    };
+    jobs(&r);
+    r.pool.with_threads(jobs, &r);
+    if (r.throws) throw std::runtime_error("from within");
+  };
+  for (int round = 0; round < 5; ++round) pool->with_threads(body, &run);
+  run.throws = true;
+  EXPECT_THROW(pool->with_threads(body, &run), std::runtime_error);
+  run.counts.expect_all(6 * 200);
+}
+
+TEST_P(ThreadPool, ConcurrentRuns) {
+  const auto pool = this->pool();
+  struct Run {
+    Executor& pool;
+    Counts counts{37};
+  };
+  std::vector<std::unique_ptr<Run>> runs;
+  for (int i = 0; i < 3; ++i) runs.push_back(std::make_unique<Run>(*pool));
+  {
+    std::vector<std::jthread> threads;
+    for (const auto& run : runs)
+      threads.emplace_back([&] {
+        for (int round = 0; round < 50; ++round)
+          run->pool.with_threads(
+              [](void* given) {
+                Run& r = *static_cast<Run*>(given);
+                for (int job = 0; job < 20; ++job) r.pool.parallel_for(37, Counts::hit, &r.counts);
+              },
+              run.get());
+      });
+  }
+  for (const auto& run : runs) run->counts.expect_all(50 * 20);
+}
+
+// OpenMP has no more threads in the child of a fork.
+TEST_P(ThreadPool, InTheChildOfAForkTheCallerRunsAll) {
+  if (test::is_emulated()) GTEST_SKIP() << "emulated";
+  const auto pool = this->pool();
+  Counts counts(9);
+  pool->parallel_for(9, Counts::hit, &counts);
+  const pid_t child = fork();
+  if (child == 0) {
+    pool->parallel_for(9, Counts::hit, &counts);
+    for (const auto& hit : counts.hits)
+      if (hit.load() != 2) _exit(1);
+    _exit(0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(OpenMpPool, OfARuntimeThatIsNotLoadedIsRefused) {
+  try {
+    make_openmp_pool(2, "/no/such/runtime");
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::user);
+    EXPECT_STREQ(
+        error.what(),
+        "make_openmp_pool: no OpenMP runtime with /no/such/runtime in its path is loaded in "
+        "this process (libgomp, libomp, libiomp5): load it before, or use "
+        "make_thread_pool");
+  }
+}
+
+TEST(OpenMpPool, NegativeIsRefused) {
+  try {
+    make_openmp_pool(-1);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "make_openmp_pool: threads: -1, expected 0 to 16384");
+  }
 }
 
 TEST(ThreadPoolUse, PiecesRunOnMoreThanOneThread) {

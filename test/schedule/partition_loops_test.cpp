@@ -38,6 +38,13 @@ TEST(PartitionLoops, tell_the_parts_of_a_cat) {
             "    for j in 32 {\n      %y[p*64 + (j + 32)] = %x[p*32 + (j + 32 - 32)]\n    }\n");
 }
 
+// Of few elements too, where a test is in an address: else all of them would be gathered.
+TEST(PartitionLoops, read_neighbours_in_short_rows) {
+  EXPECT_EQ(partitioned("8", "%y[p*8 + j] = select(ge(j - 1, 0), %x[p*8 + max(j - 1, 0)], 0.0)"),
+            "    for j in 1 {\n      %y[p*8 + j] = 0.0\n    }\n"
+            "    for j in 7 {\n      %y[p*8 + (j + 1)] = %x[p*8 + (j + 1 - 1)]\n    }\n");
+}
+
 TEST(PartitionLoops, keep_what_differs_by_row) {
   EXPECT_EQ(partitioned("40",
                         "%y[p*40 + j] = select(logical_and(ge(p - 1, 0), ge(j - 1, 0)), "
@@ -60,6 +67,7 @@ TEST(PartitionLoops, leave_loops_that_gain_nothing) {
   };
   stays("16", "%y[p*16 + j] = select(lt(j, 8), 1.0, 2.0)");     // short
   stays("30", "%y[p*30 + j] = select(lt(j, 15), 1.0, 2.0)");    // two short parts
+  stays("9", "%y[p*9 + j] = select(lt(j, 4), %x[j], 2.0)");     // reads neighbours as it is
   stays("64", "%y[p*64 + j] = select(lt(j, p), 1.0, 2.0)");     // where it changes isn't known
   stays("64", "%y[p*64 + j] = select(eq(j, 32), 1.0, 2.0)");    // changes twice
   stays("64", "%y[p*64 + j] = select(lt(j, 64), %x[j], 2.0)");  // never changes

@@ -8,6 +8,7 @@ from cleave import _core
 from cleave.coverage import record
 from cleave.dynamo.joint import BackwardOutside, is_tangent, joint_text
 from cleave.dynamo.merge_equal import merge_equal_calls
+from cleave.dynamo.saved_order import keep_row_major
 from cleave.dynamo.take_apart import take_apart_uncovered
 from cleave.fx.calls import name_of
 from cleave.fx.complex_pairs import take_apart_complex
@@ -38,7 +39,9 @@ def partition(joint_module, joint_inputs, *, num_fwd_outputs, options, **rest):
             warnings.warn(f"cleave: PyTorch's partitioner cuts a joint graph: {reason}", stacklevel=2)
         return min_cut_rematerialization_partition(joint_module, joint_inputs, num_fwd_outputs=num_fwd_outputs, **rest)
     saved = _core.partition(joint, options.partition, options.memory_budget)["saved"]
-    return _extracted(joint_module, [name for name, *_ in saved], num_fwd_outputs)
+    forward, backward = _extracted(joint_module, [name for name, *_ in saved], num_fwd_outputs)
+    keep_row_major(forward, backward, num_fwd_outputs)
+    return forward, backward
 
 
 def _extracted(joint_module, names, num_fwd_outputs):

@@ -12,6 +12,7 @@ from cleave import _core
 from cleave.coverage import record
 from cleave.dynamo.grouping import stages_of
 from cleave.dynamo.region import Region
+from cleave.dynamo.saved_order import is_stored_row_major
 from cleave.fx.calls import is_call
 from cleave.fx.covered import reason_outside
 from cleave.fx.no_text import NoText
@@ -57,13 +58,15 @@ class NodeStep:
         self.target, self.write, self.name = node.target, slots[node], operator_name
         self.args = torch.fx.node.map_arg(node.args, lambda n: Slot(slots[n]))
         self.kwargs = torch.fx.node.map_arg(node.kwargs, lambda n: Slot(slots[n]))
+        self._row_major = is_stored_row_major(node)
 
     def run(self, env):
         begin = time.perf_counter() if self.name else 0
         load = lambda x: env[x.index] if isinstance(x, Slot) else x
         args = torch.utils._pytree.tree_map(load, tuple(self.args))
         kwargs = {k: torch.utils._pytree.tree_map(load, v) for k, v in self.kwargs.items()}
-        env[self.write] = self.target(*args, **kwargs)
+        result = self.target(*args, **kwargs)
+        env[self.write] = result.contiguous() if self._row_major else result
         if self.name:
             record.add_run(self.name, (time.perf_counter() - begin) * 1e3)
 

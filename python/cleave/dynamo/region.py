@@ -5,6 +5,7 @@
 """
 from cleave import _core
 from cleave.dynamo.results import allocator, lies_over_itself
+from cleave.dynamo.saved_order import stored_value
 from cleave.fx.calls import name_of, operands_of, values_of
 from cleave.fx.covered import reason_outside
 from cleave.fx.graph_text import GraphText
@@ -32,11 +33,11 @@ class Region:
         for n in calls:
             add_call(text, n, reason_outside)
         for k, n in enumerate(results):
-            text.add_placeholder(f"out.{k}", _result_type_text(n.meta["val"]))
+            text.add_placeholder(f"out.{k}", _result_type_text(stored_value(n)))
             text.add_update(name_of(n), f"out.{k}")
         self.symbols = text.symbols
         self._names = [str(s) for s in self.symbols]
-        self._allocate = [allocator(n.meta["val"], self.symbols) for n in results]
+        self._allocate = [allocator(stored_value(n), self.symbols) for n in results]
         self.program = _core.Program(_core.Graph(text.text()), options)
 
     def __call__(self, tensors, values):

@@ -16,9 +16,8 @@ using Product = ConvolutionProduct;
 constexpr int64_t block_warps = device_threads / 32;
 // `strip` of device/depthwise.h.
 constexpr int64_t strip_places = 8;
-// Bytes of neighbouring channels that a thread reads at once, and those of a weight's gradient: all
-// taps of a channel are in its registers.
-constexpr int64_t read_bytes = 8, weight_channels = 2;
+constexpr int64_t sum_bytes = sizeof(float);
+constexpr int64_t read_bytes = 8;  // of neighbouring channels, which a thread reads at once
 // Warps that keep a GPU of 132 processors busy, and terms that are summed in f32.
 constexpr int64_t many_warps = 4096, most_terms = 2048;
 
@@ -33,14 +32,15 @@ int64_t neighbour_count(int64_t channels, int64_t most) {
 
 // How the work of a weight's gradient is shared out; it follows from the spec alone.
 struct WeightShares {
-  int64_t channels, wide_blocks, lines, parts;  // neighbours; blocks for all channels; of a warp
+  int64_t channels, lines, parts, warps;  // neighbours; lines of a warp
   explicit WeightShares(const ConvolutionSpec& s)
-      : channels(neighbour_count(s.groups, weight_channels)),
-        wide_blocks(divided_up(s.groups, 32 * channels)) {
+      : channels(neighbour_count(s.groups, read_bytes / size_of(s.dtype))) {
     const int64_t all = s.images * s.small[1];
-    lines = std::clamp<int64_t>(all * wide_blocks / many_warps, 1,
+    const int64_t of_a_line = divided_up(s.groups, 32 * channels) * s.kernel[1];
+    lines = std::clamp<int64_t>(all * of_a_line / many_warps, 1,
                                 std::max<int64_t>(1, most_terms / s.small[2]));
-    parts = divided_up(all, lines * block_warps);
+    parts = divided_up(all, lines);
+    warps = of_a_line * parts;
   }
 };
 
@@ -53,9 +53,8 @@ class Depthwise final : public LibraryFunction {
 
   int64_t scratch_bytes() const override {
     if (spec_.product == Product::to_weight)
-      return rounded_up(WeightShares(spec_).parts * taps_ * spec_.groups * int64_t{sizeof(double)},
-                        64);
-    return rounded_up(taps_ * spec_.groups * int64_t{sizeof(float)}, 64);
+      return rounded_up(WeightShares(spec_).parts * taps_ * spec_.groups * sum_bytes, 64);
+    return rounded_up(taps_ * spec_.groups * sum_bytes, 64);
   }
   void call(void* const* at, void* scratch, const RunContext& context) const override {
     using At = ConvolutionOperand;
@@ -95,8 +94,8 @@ class Depthwise final : public LibraryFunction {
     const WeightShares shares(spec_);
     const device::Int channels = spec_.groups, taps = taps_, parts = shares.parts,
                       lines = shares.lines;
-    launch(*main_, shares.wide_blocks * shares.parts, queue, convolution_arguments(spec_), lines,
-           at[At::image], at[At::other], scratch);
+    launch(*main_, divided_up(shares.warps, block_warps), queue, convolution_arguments(spec_),
+           lines, at[At::image], at[At::other], scratch);
     launch(*other_, divided_up(channels, 32) * taps, queue, channels, taps, parts, scratch,
            at[At::out]);
   }
@@ -123,14 +122,15 @@ DeviceCall depthwise_call(std::string function, std::vector<std::string> paramet
 Result<LibraryFunctionPtr> make_depthwise_weight(const ConvolutionSpec& s,
                                                  const LibraryDevicePtr& device) {
   const std::string type(name_of(s.dtype)), in = fmt::format("const {}*", type);
+  const std::string sums = fmt::format("Sums<{}>::type", type);
   CLEAVE_TRY(
       DeviceKernelPtr main,
       device->kernel(depthwise_call(fmt::format("depthwise_to_weight<{}, {}, {}, {}>", type,
                                                 WeightShares(s).channels, s.kernel[1], s.stride[1]),
-                                    {"ConvolutionArguments", "Int", in, in, "double*"})));
-  CLEAVE_TRY(DeviceKernelPtr sum,
-             device->kernel(depthwise_call(fmt::format("depthwise_sum_weight<{}>", type),
-                                           {"Int", "Int", "Int", "const double*", type + "*"})));
+                                    {"ConvolutionArguments", "Int", in, in, sums + "*"})));
+  CLEAVE_TRY(DeviceKernelPtr sum, device->kernel(depthwise_call(
+                                      fmt::format("depthwise_sum_weight<{}>", type),
+                                      {"Int", "Int", "Int", "const " + sums + "*", type + "*"})));
   return LibraryFunctionPtr(
       std::make_shared<Depthwise>(s, device, std::move(main), std::move(sum)));
 }

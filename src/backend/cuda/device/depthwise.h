@@ -7,9 +7,8 @@
 //                         channels of `strip` neighbouring positions; a line of taps is in
 //                         registers, and each number of the image is read once for it
 //   depthwise_spread      to_large with stride 2
-//   depthwise_to_weight   a warp has 32 * V channels of some lines, of which each thread sums all
-//                         taps; what the warps of a block have is added up in f64, in order, into
-//                         sums[block's lines, tap, channel]
+//   depthwise_to_weight   a warp has 32 * V channels of some lines, and the taps of a line of the
+//                         kernel, which each thread sums into sums[lines, tap, channel]
 //   depthwise_sum_weight  adds these up in f64, in order
 //
 // Any order of sums follows from the sizes alone.
@@ -19,7 +18,7 @@
 namespace cleave::cuda::device {
 
 constexpr int depthwise_threads = 256;
-constexpr int strip = 8, short_strip = 4;
+constexpr int strip = 8;
 
 template <class T, int V>
 struct alignas(sizeof(T) * V) Neighbours {
@@ -93,11 +92,13 @@ CLEAVE_DEVICE void add_line(const T* from, Int left, Int size, Int channels, con
   S line[K][V];
   CLEAVE_UNROLL
   for (int k = 0; k < K; ++k) read_sums(taps + k * channels, line[k]);
+  const bool is_inside = left >= 0 && left + Columns <= size;
+  from += left * channels;
   CLEAVE_UNROLL
   for (int j = 0; j < Columns; ++j) {
-    if (left + j < 0 || left + j >= size) continue;
+    if (!is_inside && (left + j < 0 || left + j >= size)) continue;
     S x[V];
-    read<T, V>(from + (left + j) * channels, x);
+    read<T, V>(from + j * channels, x);
     CLEAVE_UNROLL
     for (int o = 0; o < strip; ++o) {
       const int tap = First + J * j + O * o;
@@ -158,73 +159,72 @@ CLEAVE_DEVICE void depthwise_spread(const ConvolutionArguments& p, const T* smal
   }
 }
 
-// Warp w of block b has the lines [(8b + w) * lines, + lines) of all images.
+// A warp has 32 * V channels of some lines, and a line of the kernel: the other lines of the kernel,
+// which read the same gradient, are its neighbours.
 template <class T, int V, int K, int Stride>
 CLEAVE_DEVICE void depthwise_to_weight(const ConvolutionArguments& p, Int lines, const T* large,
-                                       const T* small, double* to) {
+                                       const T* small, typename Sums<T>::type* to) {
   using S = typename Sums<T>::type;
-  constexpr int columns = (short_strip - 1) * Stride + K, warps = depthwise_threads / 32;
-  CLEAVE_SHARED double totals[warps][32 * V];
-  const Int channels = p.large_channels, wide_blocks = (channels + 32 * V - 1) / (32 * V);
-  const Int all_lines = p.images * p.small[1];
-  const Int parts = (all_lines + lines * warps - 1) / (lines * warps);
-  const Int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  for (Int b = blockIdx.x; b < wide_blocks * parts; b += gridDim.x) {
-    const Int channel = (b % wide_blocks * 32 + lane) * V, part = b / wide_blocks;
-    const bool is_inside = channel < channels;
-    S sums[K * K][V] = {};
-    const Int begin = (part * warps + warp) * lines;
-    for (Int at = begin; is_inside && at < begin + lines && at < all_lines; ++at) {
-      const Int image = at / p.small[1], o_row = at % p.small[1];
-      const T* gradient = small + at * p.small[2] * channels + channel;
-      for (Int o_column = 0; o_column < p.small[2]; o_column += short_strip) {
-        S g[short_strip][V] = {};
+  constexpr int columns = (strip - 1) * Stride + K;
+  constexpr unsigned warps = depthwise_threads / 32;
+  const Int channels = p.large_channels;
+  const Int all_lines = p.images * p.small[1], parts = (all_lines + lines - 1) / lines;
+  const unsigned wide = static_cast<unsigned>((channels + 32 * V - 1) / (32 * V));
+  const unsigned units = wide * K * static_cast<unsigned>(parts);
+  const int rows = static_cast<int>(p.large[1]), width = static_cast<int>(p.large[2]),
+            small_rows = static_cast<int>(p.small[1]), small_width = static_cast<int>(p.small[2]);
+  for (unsigned unit = blockIdx.x * warps + threadIdx.x / 32; unit < units;
+       unit += gridDim.x * warps) {
+    const int i = static_cast<int>(unit % K);
+    const unsigned part = unit / K / wide;
+    const Int channel = (unit / K % wide * 32 + threadIdx.x % 32) * V;
+    if (channel >= channels) continue;
+    S sums[K][V] = {};
+    const Int begin = part * lines, end = begin + lines < all_lines ? begin + lines : all_lines;
+    for (Int at = begin; at < end; ++at) {
+      const int image = static_cast<int>(at) / small_rows,
+                o_row = static_cast<int>(at) % small_rows;
+      const int row = o_row * Stride - static_cast<int>(p.padding[1]) + i;
+      if (row < 0 || row >= rows) continue;
+      const T* gradient = small + at * small_width * channels + channel;
+      const T* from = large + (Int(image) * rows + row) * width * channels + channel;
+      for (int o_column = 0; o_column < small_width; o_column += strip) {
+        const int left = o_column * Stride - static_cast<int>(p.padding[2]);
+        const bool is_inside = left >= 0 && left + columns <= width;
+        S g[strip][V] = {};
         CLEAVE_UNROLL
-        for (int o = 0; o < short_strip; ++o)
-          if (o_column + o < p.small[2]) read<T, V>(gradient + (o_column + o) * channels, g[o]);
-        const Int left = o_column * Stride - p.padding[2];
+        for (int o = 0; o < strip; ++o)
+          if (o_column + o < small_width) read<T, V>(gradient + (o_column + o) * channels, g[o]);
         CLEAVE_UNROLL
-        for (int i = 0; i < K; ++i) {
-          const Int row = o_row * Stride - p.padding[1] + i;
-          if (row < 0 || row >= p.large[1]) continue;
-          const T* from = large + (image * p.large[1] + row) * p.large[2] * channels + channel;
+        for (int j = 0; j < columns; ++j) {
+          if (!is_inside && (left + j < 0 || left + j >= width)) continue;
+          S x[V];
+          read<T, V>(from + (left + j) * channels, x);
           CLEAVE_UNROLL
-          for (int j = 0; j < columns; ++j) {
-            if (left + j < 0 || left + j >= p.large[2]) continue;
-            S x[V];
-            read<T, V>(from + (left + j) * channels, x);
+          for (int o = 0; o < strip; ++o) {
+            const int tap = j - o * Stride;
+            if (tap < 0 || tap >= K) continue;
             CLEAVE_UNROLL
-            for (int o = 0; o < short_strip; ++o) {
-              if (j - o * Stride < 0 || j - o * Stride >= K) continue;
-              CLEAVE_UNROLL
-              for (int v = 0; v < V; ++v)
-                sums[i * K + j - o * Stride][v] =
-                    multiply_add(x[v], g[o][v], sums[i * K + j - o * Stride][v]);
-            }
+            for (int v = 0; v < V; ++v) sums[tap][v] = multiply_add(x[v], g[o][v], sums[tap][v]);
           }
         }
       }
     }
+    S* own = to + (Int(part) * K + i) * K * channels + channel;
     CLEAVE_UNROLL
-    for (int tap = 0; tap < K * K; ++tap) {
+    for (int k = 0; k < K; ++k) {
+      Neighbours<S, V> all;
       CLEAVE_UNROLL
-      for (int v = 0; v < V; ++v) totals[warp][lane * V + v] = sums[tap][v];
-      __syncthreads();
-      for (Int c = threadIdx.x; c < 32 * V; c += depthwise_threads) {
-        const Int own = b % wide_blocks * 32 * V + c;
-        double total = 0;
-        for (int w = 0; w < warps; ++w) total += totals[w][c];
-        if (own < channels) to[(part * K * K + tap) * channels + own] = total;
-      }
-      __syncthreads();
+      for (int v = 0; v < V; ++v) all.at[v] = sums[k][v];
+      *reinterpret_cast<Neighbours<S, V>*>(own + k * channels) = all;
     }
   }
 }
 
 // 32 channels of a tap to a block, each eighth part to a thread.
 template <class T>
-CLEAVE_DEVICE void depthwise_sum_weight(Int channels, Int taps, Int parts, const double* sums,
-                                        T* weight) {
+CLEAVE_DEVICE void depthwise_sum_weight(Int channels, Int taps, Int parts,
+                                        const typename Sums<T>::type* sums, T* weight) {
   using S = typename Sums<T>::type;
   constexpr int shares = depthwise_threads / 32;
   CLEAVE_SHARED double totals[shares][32];
