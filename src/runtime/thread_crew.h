@@ -1,9 +1,9 @@
 // Workers that take the pieces of one job at a time, whoever's threads they are.
 //
-// A job is (f, context) and a share of its pieces for each thread: neighbouring pieces, so that what
-// a thread writes in one job it reads in the next one, from its own cache (two cores of a Zen 5 run
-// convolutions in 0.75 of the time of taking the next piece of all, 2026-11). A job of fewer pieces
-// than threads needs as many threads as it has pieces.
+// A job is (f, context) and a share of its pieces for each thread: neighbouring pieces, so that
+// what a thread writes in one job it reads in the next one, from its own cache (two cores of a
+// Zen 5 run convolutions in 0.75 of the time of taking the next piece of all, 2026-11). A job of
+// fewer pieces than threads needs as many threads as it has pieces.
 //
 //   job_      one line that all workers read: number of the job, and how many workers it needs
 //   Share     a line for each thread: its pieces, and whether it is at work on them

@@ -125,7 +125,8 @@ TEST_P(ThreadPool, ConcurrentCallers) {
   for (const auto& count : counts) count->expect_all(rounds);
 }
 
-// What runs within is the caller's thread; many jobs take the same threads; what it throws comes out.
+// What runs within is the caller's thread; many jobs take the same threads; what it throws comes
+// out.
 TEST_P(ThreadPool, RunsWithThreadsAtHand) {
   const auto pool = this->pool();
   struct Run {
