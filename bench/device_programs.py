@@ -12,7 +12,10 @@ import argparse, json, os, pathlib, statistics, subprocess, sys, tempfile, time
 
 def images(name, batch, **options):
     import torch, torchvision
-    return getattr(torchvision.models, name)(**options), (torch.randn(batch, 3, 224, 224),), torch.randint(0, 100, (batch,))
+    model = getattr(torchvision.models, name)(**options)
+    for m in model.modules():
+        if type(m).__name__ == "StochasticDepth": m.p = 0.0
+    return model, (torch.randn(batch, 3, 224, 224),), torch.randint(0, 100, (batch,))
 
 
 def tokens(kind, config, batch, length, **options):
@@ -56,14 +59,14 @@ def unet(batch=16, pixels=128, width=64):
             super().__init__(); w = [width, 2 * width, 4 * width]
             self.down, self.middle = nn.ModuleList([block(3, w[0]), block(w[0], w[1])]), block(w[1], w[2])
             self.up = nn.ModuleList([nn.ConvTranspose2d(w[2], w[1], 2, 2), nn.ConvTranspose2d(w[1], w[0], 2, 2)])
-            self.merge, self.out = nn.ModuleList([block(2 * w[1], w[1]), block(2 * w[0], w[0])]), nn.Conv2d(w[0], 10, 1)
+            self.merge, self.out = nn.ModuleList([block(2 * w[1], w[1]), block(2 * w[0], w[0])]), nn.Conv2d(w[0], 100, 1)
         def forward(self, x):
             kept = []
             for d in self.down: x = d(x); kept.append(x); x = nn.functional.max_pool2d(x, 2)
             x = self.middle(x)
             for u, m in zip(self.up, self.merge): x = m(torch.cat([u(x), kept.pop()], 1))
             return self.out(x)
-    return UNet(), (torch.randn(batch, 3, pixels, pixels),), torch.randint(0, 10, (batch, pixels, pixels))
+    return UNet(), (torch.randn(batch, 3, pixels, pixels),), torch.randint(0, 100, (batch, pixels, pixels))
 
 
 base = dict(hidden_size=768, num_hidden_layers=12, num_attention_heads=12, vocab_size=32000)
@@ -71,9 +74,9 @@ MODELS = {
     "vit": lambda: images("vit_b_16", 64),
     "llama": lambda: tokens("LlamaForCausalLM", "LlamaConfig", 8, 1024, intermediate_size=2048, num_key_value_heads=4, **base),
     "mixer": mixer,
-    "convnext": lambda: images("convnext_tiny", 64, stochastic_depth_prob=0.0),
-    "swin": lambda: images("swin_t", 64, stochastic_depth_prob=0.0),
-    "efficientnet": lambda: images("efficientnet_b0", 128, dropout=0.0, stochastic_depth_prob=0.0),
+    "convnext": lambda: images("convnext_tiny", 64),
+    "swin": lambda: images("swin_t", 64),
+    "efficientnet": lambda: images("efficientnet_b0", 128, dropout=0.0),
     "mobilenet": lambda: images("mobilenet_v2", 128, dropout=0.0),
     "densenet": lambda: images("densenet121", 64),
     "unet": unet,
@@ -93,7 +96,7 @@ def made(name):
         def forward(self, *inputs):
             *rest, target = inputs
             out = self.model(*rest).float()
-            if target.dim() == 2: out, target = out.flatten(0, 1), target.flatten()
+            if target.dim() == 2 and out.dim() == 3: out, target = out.flatten(0, 1), target.flatten()
             return torch.nn.functional.cross_entropy(out, target)
     return Loss().train(), (*inputs, target)
 

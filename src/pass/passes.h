@@ -25,6 +25,7 @@ Pass move_constructors();
 Pass normalize_dims();
 Pass normalize_splits();
 Pass permute_linear();
+Pass pool_to_mean();
 Pass sink_cat();
 Pass slice_early();
 Pass sort_to_topk();

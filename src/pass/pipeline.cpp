@@ -30,6 +30,8 @@ constexpr PassRow table[] = {
      "nothing is written in place: a copy is as good as what is copied"},
     {pre_grad, 1, sort_to_topk, "before grad, whose rule for a sort reads all of its indices",
      "dims and views of nothing don't stand between"},
+    {pre_grad, 1, pool_to_mean, "before grad: the gradient of a mean is one value for each window",
+     "nothing"},
     {pre_grad, 1, fuse_conv_bn,
      "asked for: frozen weights are folded in each run, which pays for large images alone",
      "running statistics don't change within a call", asked, !again, pays_frozen},
