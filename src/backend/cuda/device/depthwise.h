@@ -39,6 +39,18 @@ CLEAVE_DEVICE void read_sums(const S* from, S (&x)[V]) {
   for (int v = 0; v < V; ++v) x[v] = all.at[v];
 }
 
+// Positions [left, left + Columns) of a line of an image whose first one is at `from`, all on their
+// way before one is used. Those outside the line are left alone.
+template <class T, int V, int Columns>
+CLEAVE_DEVICE void read_line(const T* from, int left, int size, Int channels,
+                             Neighbours<T, V> (&x)[Columns]) {
+  from += left * channels;
+  CLEAVE_UNROLL
+  for (int j = 0; j < Columns; ++j)
+    if (left + j >= 0 && left + j < size)
+      x[j] = *reinterpret_cast<const Neighbours<T, V>*>(from + j * channels);
+}
+
 template <class T>
 CLEAVE_DEVICE void depthwise_taps(Int channels, Int taps, int turned, const T* weight,
                                   typename Sums<T>::type* to) {
@@ -87,24 +99,24 @@ CLEAVE_DEVICE void write_strip(const Int (&size)[3], Int channels, const Strip& 
 // Adds the products of a line of an image, from position `left` on, with the taps of a line of the
 // kernel: position j and place o of the strip meet at tap First + J j + O o, if there is one.
 template <class T, int V, int K, int First, int J, int O, int Columns, class S>
-CLEAVE_DEVICE void add_line(const T* from, Int left, Int size, Int channels, const S* taps,
+CLEAVE_DEVICE void add_line(const T* from, int left, int size, Int channels, const S* taps,
                             S (&sums)[strip][V]) {
   S line[K][V];
   CLEAVE_UNROLL
   for (int k = 0; k < K; ++k) read_sums(taps + k * channels, line[k]);
+  Neighbours<T, V> x[Columns];
+  read_line(from, left, size, channels, x);
   const bool is_inside = left >= 0 && left + Columns <= size;
-  from += left * channels;
   CLEAVE_UNROLL
   for (int j = 0; j < Columns; ++j) {
     if (!is_inside && (left + j < 0 || left + j >= size)) continue;
-    S x[V];
-    read<T, V>(from + j * channels, x);
     CLEAVE_UNROLL
     for (int o = 0; o < strip; ++o) {
       const int tap = First + J * j + O * o;
       if (tap < 0 || tap >= K) continue;
       CLEAVE_UNROLL
-      for (int v = 0; v < V; ++v) sums[o][v] = multiply_add(x[v], line[tap][v], sums[o][v]);
+      for (int v = 0; v < V; ++v)
+        sums[o][v] = multiply_add(wide(x[j].at[v]), line[tap][v], sums[o][v]);
     }
   }
 }
@@ -120,13 +132,13 @@ CLEAVE_DEVICE void depthwise_strips(const ConvolutionArguments& p, const T* larg
   for (Int e = blockIdx.x * Int(depthwise_threads) + threadIdx.x;
        e < strips_of(p.small, p.images, vectors); e += gridDim.x * Int(depthwise_threads)) {
     const Strip at = strip_of(p.small, vectors, V, e);
-    const Int left = at.column * Stride - p.padding[2];
+    const int left = static_cast<int>(at.column * Stride - p.padding[2]);
     S sums[strip][V] = {};
     for (int i = 0; i < K; ++i) {
       const Int row = at.row * Stride - p.padding[1] + i;
       if (row < 0 || row >= p.large[1]) continue;
       const T* from = large + (at.image * p.large[1] + row) * p.large[2] * channels + at.channel;
-      add_line<T, V, K, 0, 1, -Stride, columns>(from, left, p.large[2], channels,
+      add_line<T, V, K, 0, 1, -Stride, columns>(from, left, static_cast<int>(p.large[2]), channels,
                                                 taps + i * K * channels + at.channel, sums);
     }
     write_strip<T, V>(p.small, channels, at, sums, bias, small);
@@ -146,21 +158,21 @@ CLEAVE_DEVICE void depthwise_spread(const ConvolutionArguments& p, const T* smal
   for (Int e = blockIdx.x * Int(depthwise_threads) + threadIdx.x;
        e < strips_of(p.large, p.images, vectors); e += gridDim.x * Int(depthwise_threads)) {
     const Strip at = strip_of(p.large, vectors, V, e);
-    const Int left = (at.column + p.padding[2] - First) / 2;  // even
+    const int left = static_cast<int>(at.column + p.padding[2] - First) / 2;  // even
     S sums[strip][V] = {};
     for (int i = 0; i < K; ++i) {
       const Int twice = at.row + p.padding[1] - i, row = twice / 2;
       if (twice < 0 || twice % 2 != 0 || row >= p.small[1]) continue;
       const T* from = small + (at.image * p.small[1] + row) * p.small[2] * channels + at.channel;
-      add_line<T, V, K, First, -2, 1, columns>(from, left, p.small[2], channels,
+      add_line<T, V, K, First, -2, 1, columns>(from, left, static_cast<int>(p.small[2]), channels,
                                                taps + i * K * channels + at.channel, sums);
     }
     write_strip<T, V>(p.large, channels, at, sums, bias, large);
   }
 }
 
-// A warp has 32 * V channels of some lines, and a line of the kernel: the other lines of the kernel,
-// which read the same gradient, are its neighbours.
+// A warp has 32 * V channels of some lines, and a line of the kernel: the kernel's other lines, which
+// read the same gradient, are its neighbours.
 template <class T, int V, int K, int Stride>
 CLEAVE_DEVICE void depthwise_to_weight(const ConvolutionArguments& p, Int lines, const T* large,
                                        const T* small, typename Sums<T>::type* to) {
@@ -169,15 +181,15 @@ CLEAVE_DEVICE void depthwise_to_weight(const ConvolutionArguments& p, Int lines,
   constexpr unsigned warps = depthwise_threads / 32;
   const Int channels = p.large_channels;
   const Int all_lines = p.images * p.small[1], parts = (all_lines + lines - 1) / lines;
-  const unsigned wide = static_cast<unsigned>((channels + 32 * V - 1) / (32 * V));
-  const unsigned units = wide * K * static_cast<unsigned>(parts);
+  const auto wide_blocks = static_cast<unsigned>((channels + 32 * V - 1) / (32 * V));
+  const unsigned units = wide_blocks * K * static_cast<unsigned>(parts);
   const int rows = static_cast<int>(p.large[1]), width = static_cast<int>(p.large[2]),
             small_rows = static_cast<int>(p.small[1]), small_width = static_cast<int>(p.small[2]);
   for (unsigned unit = blockIdx.x * warps + threadIdx.x / 32; unit < units;
        unit += gridDim.x * warps) {
     const int i = static_cast<int>(unit % K);
-    const unsigned part = unit / K / wide;
-    const Int channel = (unit / K % wide * 32 + threadIdx.x % 32) * V;
+    const unsigned part = unit / K / wide_blocks;
+    const Int channel = (unit / K % wide_blocks * 32 + threadIdx.x % 32) * V;
     if (channel >= channels) continue;
     S sums[K][V] = {};
     const Int begin = part * lines, end = begin + lines < all_lines ? begin + lines : all_lines;
@@ -190,22 +202,21 @@ CLEAVE_DEVICE void depthwise_to_weight(const ConvolutionArguments& p, Int lines,
       const T* from = large + (Int(image) * rows + row) * width * channels + channel;
       for (int o_column = 0; o_column < small_width; o_column += strip) {
         const int left = o_column * Stride - static_cast<int>(p.padding[2]);
-        const bool is_inside = left >= 0 && left + columns <= width;
-        S g[strip][V] = {};
-        CLEAVE_UNROLL
-        for (int o = 0; o < strip; ++o)
-          if (o_column + o < small_width) read<T, V>(gradient + (o_column + o) * channels, g[o]);
+        const bool is_inside =
+            left >= 0 && left + columns <= width && o_column + strip <= small_width;
+        Neighbours<T, V> g[strip], x[columns];
+        read_line(gradient, o_column, small_width, channels, g);
+        read_line(from, left, width, channels, x);
         CLEAVE_UNROLL
         for (int j = 0; j < columns; ++j) {
           if (!is_inside && (left + j < 0 || left + j >= width)) continue;
-          S x[V];
-          read<T, V>(from + (left + j) * channels, x);
           CLEAVE_UNROLL
           for (int o = 0; o < strip; ++o) {
             const int tap = j - o * Stride;
-            if (tap < 0 || tap >= K) continue;
+            if (tap < 0 || tap >= K || (!is_inside && o_column + o >= small_width)) continue;
             CLEAVE_UNROLL
-            for (int v = 0; v < V; ++v) sums[tap][v] = multiply_add(x[v], g[o][v], sums[tap][v]);
+            for (int v = 0; v < V; ++v)
+              sums[tap][v] = multiply_add(wide(x[j].at[v]), wide(g[o].at[v]), sums[tap][v]);
           }
         }
       }
