@@ -104,7 +104,7 @@ CLEAVE_DEVICE void add_line(const T* from, int left, int size, Int channels, con
   S line[K][V];
   CLEAVE_UNROLL
   for (int k = 0; k < K; ++k) read_sums(taps + k * channels, line[k]);
-  Neighbours<T, V> x[Columns];
+  Neighbours<T, V> x[Columns] = {};
   read_line(from, left, size, channels, x);
   const bool is_inside = left >= 0 && left + Columns <= size;
   CLEAVE_UNROLL
@@ -178,6 +178,9 @@ CLEAVE_DEVICE void depthwise_to_weight(const ConvolutionArguments& p, Int lines,
                                        const T* small, typename Sums<T>::type* to) {
   using S = typename Sums<T>::type;
   constexpr int columns = (strip - 1) * Stride + K;
+  // Positions that are read before one is used. With 7 taps their registers would cost half of the
+  // warps: 487 us in place of 296 for 64 images of 96 x 56 x 56 (H200, 2026-11).
+  constexpr int ahead = K < 7 ? columns : 1;
   constexpr unsigned warps = depthwise_threads / 32;
   const Int channels = p.large_channels;
   const Int all_lines = p.images * p.small[1], parts = (all_lines + lines - 1) / lines;
@@ -204,19 +207,24 @@ CLEAVE_DEVICE void depthwise_to_weight(const ConvolutionArguments& p, Int lines,
         const int left = o_column * Stride - static_cast<int>(p.padding[2]);
         const bool is_inside =
             left >= 0 && left + columns <= width && o_column + strip <= small_width;
-        Neighbours<T, V> g[strip], x[columns];
+        Neighbours<T, V> g[strip] = {};
         read_line(gradient, o_column, small_width, channels, g);
-        read_line(from, left, width, channels, x);
         CLEAVE_UNROLL
-        for (int j = 0; j < columns; ++j) {
-          if (!is_inside && (left + j < 0 || left + j >= width)) continue;
+        for (int first = 0; first < columns; first += ahead) {
+          Neighbours<T, V> x[ahead] = {};
+          read_line(from, left + first, width, channels, x);
           CLEAVE_UNROLL
-          for (int o = 0; o < strip; ++o) {
-            const int tap = j - o * Stride;
-            if (tap < 0 || tap >= K || (!is_inside && o_column + o >= small_width)) continue;
+          for (int j = first; j < first + ahead && j < columns; ++j) {
+            if (!is_inside && (left + j < 0 || left + j >= width)) continue;
             CLEAVE_UNROLL
-            for (int v = 0; v < V; ++v)
-              sums[tap][v] = multiply_add(wide(x[j].at[v]), wide(g[o].at[v]), sums[tap][v]);
+            for (int o = 0; o < strip; ++o) {
+              const int tap = j - o * Stride;
+              if (tap < 0 || tap >= K || (!is_inside && o_column + o >= small_width)) continue;
+              CLEAVE_UNROLL
+              for (int v = 0; v < V; ++v)
+                sums[tap][v] =
+                    multiply_add(wide(x[j - first].at[v]), wide(g[o].at[v]), sums[tap][v]);
+            }
           }
         }
       }
