@@ -104,7 +104,7 @@ CLEAVE_DEVICE void add_line(const T* from, int left, int size, Int channels, con
   S line[K][V];
   CLEAVE_UNROLL
   for (int k = 0; k < K; ++k) read_sums(taps + k * channels, line[k]);
-  Neighbours<T, V> x[Columns] = {};
+  Neighbours<T, V> x[Columns];
   read_line(from, left, size, channels, x);
   const bool is_inside = left >= 0 && left + Columns <= size;
   CLEAVE_UNROLL
@@ -171,8 +171,8 @@ CLEAVE_DEVICE void depthwise_spread(const ConvolutionArguments& p, const T* smal
   }
 }
 
-// A warp has 32 * V channels of some lines, and a line of the kernel: the kernel's other lines, which
-// read the same gradient, are its neighbours.
+// A warp has 32 * V channels of some lines, and a line of the kernel: the kernel's other lines,
+// which read the same gradient, are its neighbours.
 template <class T, int V, int K, int Stride>
 CLEAVE_DEVICE void depthwise_to_weight(const ConvolutionArguments& p, Int lines, const T* large,
                                        const T* small, typename Sums<T>::type* to) {
@@ -207,11 +207,11 @@ CLEAVE_DEVICE void depthwise_to_weight(const ConvolutionArguments& p, Int lines,
         const int left = o_column * Stride - static_cast<int>(p.padding[2]);
         const bool is_inside =
             left >= 0 && left + columns <= width && o_column + strip <= small_width;
-        Neighbours<T, V> g[strip] = {};
+        Neighbours<T, V> g[strip];
         read_line(gradient, o_column, small_width, channels, g);
         CLEAVE_UNROLL
         for (int first = 0; first < columns; first += ahead) {
-          Neighbours<T, V> x[ahead] = {};
+          Neighbours<T, V> x[ahead];
           read_line(from, left + first, width, channels, x);
           CLEAVE_UNROLL
           for (int j = first; j < first + ahead && j < columns; ++j) {
