@@ -42,8 +42,8 @@ CLEAVE_API std::shared_ptr<Executor> make_thread_pool(int threads = 0);
 // of each run the threads of one team are cleave's, by its own way of sharing out work; results have
 // the same bits. threads = 0: as many as OpenMP has for the calling thread (omp_get_max_threads()).
 // library: a part of the runtime's path, where several are loaded. A second run at the same time has
-// the team's threads when they are free, as above. Errors (user): no such runtime is loaded; a
-// negative number.
+// the team's threads when they are free, as above. Errors (user): no such runtime is loaded; this is
+// the child of a fork; a negative number.
 CLEAVE_API std::shared_ptr<Executor> make_openmp_pool(int threads = 0,
                                                       const std::string& library = "");
 

@@ -10,16 +10,16 @@ namespace cleave::python {
 
 std::shared_ptr<Executor> threads_of_openmp(int threads) {
   static std::mutex mutex;
-  static std::map<int, std::shared_ptr<Executor>> pools;
-  if (threads == 1) return nullptr;
-  const std::lock_guard lock(mutex);
-  if (const auto known = pools.find(threads); known != pools.end()) return known->second;
-  for (const char* library : {"/torch", ""}) {  // PyTorch's, where it brings one
+  static std::map<int, std::shared_ptr<Executor>> pools;  // by their number of threads
+  for (const char* library : {"/torch", ""}) {            // PyTorch's, where it brings one
     try {
-      return pools[threads] = make_openmp_pool(threads, library);
-    } catch (const Error&) {}
+      const std::shared_ptr<Executor> pool = make_openmp_pool(threads, library);
+      const std::lock_guard lock(mutex);
+      return pools.try_emplace(pool->threads(), pool).first->second;
+    } catch (const Error&) {
+    }
   }
-  return nullptr;  // asked again: it may be loaded later
+  return nullptr;
 }
 
 }  // namespace cleave::python

@@ -131,6 +131,10 @@ class OpenMpPool final : public Executor {
 Result<std::shared_ptr<Executor>> made(int threads, const std::string& library) {
   if (threads < 0 || threads > most_threads)
     return user_error("make_openmp_pool: threads: {}, expected 0 to {}", threads, most_threads);
+  if (runtime::fork_count() > 0)
+    return user_error(
+        "make_openmp_pool: in the child of a fork OpenMP may wait for threads that are gone: use "
+        "make_thread_pool");
   CLEAVE_TRY(const OpenMp openmp, OpenMp::find(library));
   return std::shared_ptr<Executor>(
       std::make_shared<OpenMpPool>(openmp, threads > 0 ? threads : openmp.max_threads()));

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "lower/decompose.h"
 #include "test/cut/halves.h"
 
@@ -50,6 +52,37 @@ TEST(AttentionInParts, a_gradient_of_keys_that_are_no_multiple_of_128) {
   for (const NodeId n : g.order())
     if (g.node(n).op->name == "bmm") halves += g.type(g.node(n).out(0)).dtype == DType::bf16;
   EXPECT_EQ(halves, 3);
+}
+
+// Of halves eight are a vector; those that are added are closed, and their gradients left out.
+TEST(AttentionInParts, rows_of_scores_are_whole_vectors) {
+  const auto columns_of = [](const Graph& g) {
+    std::set<std::string> out;
+    for (const NodeId n : g.order())
+      if (g.node(n).op->name == "bmm") out.insert(g.type(g.node(n).out(0)).shape.back().text());
+    return out;
+  };
+  using Set = std::set<std::string>;
+  EXPECT_EQ(columns_of(decomposed("bf16", 128, 197, 64)), (Set{"200", "64"}));
+  EXPECT_EQ(columns_of(decomposed("f32", 128, 197, 64)), (Set{"200", "64"}));
+  EXPECT_EQ(columns_of(decomposed("f32", 128, 196, 64)), (Set{"196", "64"}));
+  EXPECT_EQ(columns_of(decomposed("bf16", 128, 196, 64, "bool[128,196]")), (Set{"200", "64"}));
+}
+
+TEST(AttentionInParts, longer_rows_have_the_results_of_the_call) {
+  for (const char* mask : {"", "bool[96,99]", "f32[96,99]", "bool[4,1,1,99]", "f32[96,1]"})
+    for (const char* type : {"f32", "bf16"}) {
+      const Graph parts = decomposed(type, 96, 99, 16, mask),
+                  whole = decomposed(type, 96, 99, 16, mask, false);
+      ASSERT_EQ(count(parts, backward), 0);
+      EXPECT_GE(count(parts, "constant_pad_nd"), 2) << mask;
+      const auto inputs = test::random_inputs(parts);
+      const Arrays got = value_or_throw(interpret(parts, inputs)),
+                   want = value_or_throw(interpret(whole, inputs));
+      for (size_t k = 0; k < want.size(); ++k)
+        EXPECT_EQ(test::mismatch(got[k], want[k], *type == 'f' ? 1e-6 : 2e-2), "")
+            << type << mask << k;
+    }
 }
 
 TEST(AttentionInParts, types_widths_and_masks_that_cudnn_does_not_take) {

@@ -26,5 +26,20 @@ TEST(CheckedReads, stand_behind_the_check) {
   EXPECT_LT(text.find("check", body), text.find("%x[", body)) << text;
 }
 
+// The place in a row of windows is below 16: of the four dims behind it only two need a division.
+TEST(CheckedReads, are_in_range_for_the_views_behind_them) {
+  Graph g = test::parsed(
+      "graph @g(%x: input f32[2,4,4,8], %i: input i64[5]) {\n"
+      "  %s = sin(%x)\n  %p = permute(%s; dims=[0,2,1,3])\n  %c = clone(%p)\n"
+      "  %v = view(%c; size=[2,16,8])\n  %y = index_select(%v, %i; dim=1)\n  return %y\n}\n");
+  value_or_throw(test::prepare(g, true));
+  const LoweredProgram program = value_or_throw(lower_graph(g));
+  ASSERT_EQ(program.kernels.size(), 1u);
+  const std::string text = loop::print(program.kernels[0]);
+  const size_t load = text.find("%x[");
+  ASSERT_NE(load, std::string::npos) << text;
+  EXPECT_EQ(text.find("truncmod(truncdiv("), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace cleave
