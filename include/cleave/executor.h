@@ -23,8 +23,8 @@ class CLEAVE_API Executor {
   // Calls f(context, i) once for each i in [0, pieces), in any order, from up to threads() threads,
   // and returns when all are done. f does not throw. Must not allocate in the steady state.
   virtual void parallel_for(long pieces, void (*f)(void* context, long piece), void* context) = 0;
-  // Calls f(context), which calls parallel_for many times: the place to have threads ready. Each run
-  // of a program is such a call. f may throw.
+  // Calls f(context), which calls parallel_for many times: the place to have threads ready. Each
+  // run of a program is such a call. f may throw.
   virtual void with_threads(void (*f)(void* context), void* context) { f(context); }
 };
 
@@ -38,12 +38,12 @@ CLEAVE_API std::shared_ptr<Executor> make_thread_pool(int threads = 0);
 
 // The threads of the OpenMP runtime that this process has loaded (libgomp, libomp, libiomp5). For
 // programs whose other parts use OpenMP, as PyTorch does: its threads keep spinning for a while
-// when they have nothing to do, and a second set of threads then waits for their cores. For the time
-// of each run the threads of one team are cleave's, by its own way of sharing out work; results have
-// the same bits. threads = 0: as many as OpenMP has for the calling thread (omp_get_max_threads()).
-// library: a part of the runtime's path, where several are loaded. A second run at the same time has
-// the team's threads when they are free, as above. Errors (user): no such runtime is loaded; this is
-// the child of a fork; a negative number.
+// when they have nothing to do, and a second set of threads then waits for their cores. For the
+// time of each run the threads of one team are cleave's, by its own way of sharing out work;
+// results have the same bits. threads = 0: as many as OpenMP has for the calling thread
+// (omp_get_max_threads()). library: a part of the runtime's path, where several are loaded. A
+// second run at the same time has the team's threads when they are free, as above. Errors (user):
+// no such runtime is loaded; this is the child of a fork; a negative number.
 CLEAVE_API std::shared_ptr<Executor> make_openmp_pool(int threads = 0,
                                                       const std::string& library = "");
 

@@ -32,8 +32,8 @@ nb::dict report_dict(const Report& report);
 // Into Python's logger "cleave": INFO and WARNING. What its handlers raise is printed and dropped.
 CompileLog python_log();
 
-// Those of the OpenMP runtime that PyTorch has loaded, or another one that is; null: there is none, and
-// programs have threads of their own.
+// Those of the OpenMP runtime that PyTorch has loaded, or another one that is; null: there is none,
+// and programs have threads of their own.
 std::shared_ptr<Executor> threads_of_openmp(int threads);
 
 // A Tensor of Python.

@@ -122,7 +122,8 @@ bool is_plain(const Block& b) {
 
 class Partition {
  public:
-  explicit Partition(const Kernel& k) : next_(next_variable(k.body)) {}
+  Partition(const Kernel& k, bool in_vectors)
+      : next_(next_variable(k.body)), in_vectors_(in_vectors) {}
 
   void block(Block& b) {
     Block out;
@@ -193,7 +194,7 @@ class Partition {
     Survey survey(f);
     if (!survey.of(f.body) || survey.changes.empty()) return std::nullopt;
     const std::vector<LoopRange> ranges =
-        ranges_of(survey.changes, *n, survey.gathers ? min_gathered_part : min_part);
+        ranges_of(survey.changes, *n, survey.gathers && in_vectors_ ? min_gathered_part : min_part);
     if (ranges.size() < 2 || ranges.size() > max_parts) return std::nullopt;
     if (survey.operations * ranges.size() > max_operations) return std::nullopt;
     std::vector<For> out;
@@ -224,11 +225,14 @@ class Partition {
   }
 
   int64_t next_;
+  const bool in_vectors_;
 };
 
 }  // namespace
 
-void partition_loops(Kernel& kernel) { Partition(kernel).block(kernel.body); }
+void partition_loops(Kernel& kernel, bool in_vectors) {
+  Partition(kernel, in_vectors).block(kernel.body);
+}
 
 std::optional<For> split_rest(For& f, int64_t& variable) {
   const int64_t* n = f.loop.extent.as_const_int();

@@ -16,8 +16,8 @@
 namespace cleave::schedule {
 
 // In innermost loops of a constant extent, where a part of 16 iterations or more loses its tests,
-// or one of two or more in which elements would be gathered.
-void partition_loops(loop::Kernel& kernel);
+// or, in vectors, one of two or more in which elements would be gathered.
+void partition_loops(loop::Kernel& kernel, bool in_vectors = true);
 
 // Of a short loop in vectors the last one, where that isn't whole: compilers then know how many
 // lanes it has. The loop keeps the whole ones. nullopt: it stays. `variable`: the number of an

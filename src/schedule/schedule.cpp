@@ -149,7 +149,7 @@ Kernel schedule(const Kernel& kernel, RunsIn in) {
   Kernel out = kernel;
   if (kernel.is_scheduled) return out;
   drop_empty_loads(out);
-  partition_loops(out);
+  partition_loops(out, in == RunsIn::vectors);
   Scheduler(out, in).run();
   return out;
 }

@@ -13,7 +13,7 @@
 namespace cleave {
 namespace {
 
-// The last `rank` dims of a result or gradient.
+// Of the last `rank` dims.
 bool has_one_place(const Type& t, int64_t rank) {
   return std::all_of(t.shape.end() - rank, t.shape.end(),
                      [](const Dim& d) { return d == Dim(1); });
@@ -30,7 +30,10 @@ Rule forward(const char* name, int64_t rank) {
           .search = {call(fmt::format("_adaptive_avg_pool{}d", rank), {any("x")},
                           {{"output_size", anything()}})
                          .named("y")},
-          .when = [rank](const Match& m) { return has_one_place(m.type("y"), rank); },
+          .when =
+              [rank](const Match& m) {
+                return has_one_place(m.type("y"), rank) && !has_one_place(m.type("x"), rank);
+              },
           .build = [rank](Builder& b, const Match& m) -> Values {
             return {b.mean(m["x"], last_dims(rank), true)};
           },
@@ -44,7 +47,7 @@ Rule backward(const char* name, int64_t rank) {
           .when =
               [rank](const Match& m) {
                 const Shape& x = m.type("x").shape;
-                return has_one_place(m.type("g"), rank) &&
+                return has_one_place(m.type("g"), rank) && !has_one_place(m.type("x"), rank) &&
                        std::all_of(x.end() - rank, x.end(),
                                    [](const Dim& d) { return d.is_const(); });
               },
