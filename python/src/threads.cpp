@@ -16,8 +16,7 @@ std::shared_ptr<Executor> threads_of_openmp(int threads) {
       const std::shared_ptr<Executor> pool = make_openmp_pool(threads, library);
       const std::lock_guard lock(mutex);
       return pools.try_emplace(pool->threads(), pool).first->second;
-    } catch (const Error&) {
-    }
+    } catch (const Error&) {}
   }
   return nullptr;
 }

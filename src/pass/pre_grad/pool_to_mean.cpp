@@ -15,8 +15,7 @@ namespace {
 
 // Of the last `rank` dims.
 bool has_one_place(const Type& t, int64_t rank) {
-  return std::all_of(t.shape.end() - rank, t.shape.end(),
-                     [](const Dim& d) { return d == Dim(1); });
+  return std::all_of(t.shape.end() - rank, t.shape.end(), [](const Dim& d) { return d == Dim(1); });
 }
 
 std::vector<int64_t> last_dims(int64_t rank) {
@@ -41,24 +40,22 @@ Rule forward(const char* name, int64_t rank) {
 }
 
 Rule backward(const char* name, int64_t rank) {
-  return {.name = name,
-          .search = {call(fmt::format("_adaptive_avg_pool{}d_backward", rank),
-                          {any("g"), any("x")})},
-          .when =
-              [rank](const Match& m) {
-                const Shape& x = m.type("x").shape;
-                return has_one_place(m.type("g"), rank) && !has_one_place(m.type("x"), rank) &&
-                       std::all_of(x.end() - rank, x.end(),
-                                   [](const Dim& d) { return d.is_const(); });
-              },
-          .build = [rank](Builder& b, const Match& m) -> Values {
+  return {
+      .name = name,
+      .search = {call(fmt::format("_adaptive_avg_pool{}d_backward", rank), {any("g"), any("x")})},
+      .when =
+          [rank](const Match& m) {
             const Shape& x = m.type("x").shape;
-            double places = 1;
-            for (auto d = x.end() - rank; d != x.end(); ++d)
-              places *= static_cast<double>(d->value());
-            return {b.expand(b.div(m["g"], places), x)};
+            return has_one_place(m.type("g"), rank) && !has_one_place(m.type("x"), rank) &&
+                   std::all_of(x.end() - rank, x.end(), [](const Dim& d) { return d.is_const(); });
           },
-          .rounds = true};
+      .build = [rank](Builder& b, const Match& m) -> Values {
+        const Shape& x = m.type("x").shape;
+        double places = 1;
+        for (auto d = x.end() - rank; d != x.end(); ++d) places *= static_cast<double>(d->value());
+        return {b.expand(b.div(m["g"], places), x)};
+      },
+      .rounds = true};
 }
 
 }  // namespace
