@@ -50,15 +50,20 @@ std::optional<Call> call_of(const OpView& op) {
   return c;
 }
 
+bool wants_mask_gradient(const OpView& op) {
+  if (operand_of(op, {"grad_out_"}) < 0) return false;
+  const AttrList* wanted = op.attr("grad_input_mask").get<AttrList>();
+  const bool* of_mask = wanted == nullptr ? nullptr : wanted->back().get<bool>();
+  return of_mask == nullptr || *of_mask;
+}
+
 // Dropout's bits follow from where a weight is in the whole call, and a mask's gradient may be a
 // sum over the batch.
 bool may_be_cut(const OpView& op, const Call& c) {
   if (op.float_attr("dropout_p") > 0) return false;
   for (const Dim& d : op.in_type(c.query).shape)
     if (!d.is_const()) return false;
-  if (operand_of(op, {"grad_out_"}) < 0) return true;
-  const AttrList* wanted = op.attr("grad_input_mask").get<AttrList>();
-  return wanted != nullptr && wanted->back().get<bool>() != nullptr && !*wanted->back().get<bool>();
+  return !wants_mask_gradient(op);
 }
 
 // Of an operand. The first dim of a mask that has fewer dims than the query isn't the batch.
@@ -136,14 +141,16 @@ Values sliced_attention(Builder& b, const OpView& op, int64_t items) {
   return out;
 }
 
-// A causal call has no mask; dropout's bits follow from where a weight is in its row.
+// A causal call has no mask; dropout's bits follow from where a weight is in its row; the gradient
+// of a mask with one column for all is a sum over the row.
 int64_t lacking_keys(const OpView& op, const AttentionPartsLimits& limits) {
   if (!runs_in_parts(op, limits) || op.bool_attr("is_causal") || op.float_attr("dropout_p") > 0)
     return 0;
   const Call c = *call_of(op);
   const Type& key = op.in_type(c.query + 1);
-  const bool is_fixed = key.shape[key.shape.size() - 2].is_const() &&
-                        (!op.has(c.mask) || op.in_type(c.mask).shape.back().is_const());
+  const Dim last = op.has(c.mask) ? op.in_type(c.mask).shape.back() : Dim(c.columns);
+  if (last != Dim(c.columns) && wants_mask_gradient(op)) return 0;
+  const bool is_fixed = key.shape[key.shape.size() - 2].is_const() && last.is_const();
   const int64_t vector = 16 / size_of(key.dtype);
   return is_fixed ? (vector - c.columns % vector) % vector : 0;
 }
@@ -166,6 +173,7 @@ Values padded_attention(Builder& b, const OpView& op, int64_t keys) {
   const auto shorten = [&](size_t k, size_t from_last) {
     if (k >= out.size() || !out[k].valid()) return;
     const Shape& shape = b.type(out[k]).shape;
+    if (shape.size() <= from_last) return;  // one that nobody asked for has no dims
     const auto dim = static_cast<int64_t>(shape.size() - 1 - from_last);
     if (shape[static_cast<size_t>(dim)] == Dim(c.columns + keys))
       out[k] = b.slice(out[k], dim, 0, c.columns);

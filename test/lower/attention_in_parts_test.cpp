@@ -85,6 +85,50 @@ TEST(AttentionInParts, longer_rows_have_the_results_of_the_call) {
     }
 }
 
+// A mask that has a gradient: one for each key, or one for a row.
+TEST(AttentionInParts, longer_rows_have_the_gradient_of_a_mask) {
+  for (const char* mask : {"4,2,96,99", "1,1,96,99", "4,2,96,1", "1,2,1,1"}) {
+    const Graph joint = joint_of(
+        fmt::format("graph @main(%q: input f32[4,2,96,16] grad, %k: input f32[4,2,99,16] grad, "
+                    "%v: input f32[4,2,99,16] grad, %m: input f32[{}] grad) {{\n"
+                    "  %y = scaled_dot_product_attention(%q, %k, %v, %m)\n"
+                    "  %s = sum(%y; dim=[0,1,2,3])\n  return %s\n}}\n",
+                    mask));
+    Graph parts = joint;
+    const Status done = decompose_for_lowering(parts, core(), true);
+    ASSERT_TRUE(done.ok()) << mask << done.failure().message;
+    EXPECT_EQ(count(parts, "_scaled_dot_product_efficient_attention_backward"), 0);
+    const auto inputs = test::random_inputs(joint);
+    const Arrays got = value_or_throw(interpret(parts, inputs)),
+                 want = value_or_throw(interpret(joint, inputs));
+    for (size_t k = 0; k < want.size(); ++k)
+      EXPECT_EQ(test::mismatch(got[k], want[k], 1e-5), "") << mask << " " << k;
+  }
+}
+
+// As graphs of PyTorch call it: the bias isn't expanded before.
+TEST(AttentionInParts, longer_rows_have_the_gradient_of_a_bias_as_it_is) {
+  for (const char* bias : {"4,2,96,99", "4,2,96,1", "1,1,96,99"})
+    for (const char* wanted : {"true", "false"}) {
+      const Graph call = test::parsed(fmt::format(
+          "graph @main(%g: input f32[4,2,96,16], %q: input f32[4,2,96,16], %k: input "
+          "f32[4,2,99,16], %v: input f32[4,2,99,16], %b: input f32[{}], %o: input f32[4,2,96,16], "
+          "%l: input f32[4,2,96], %seed: input i64[], %at: input i64[]) {{\n"
+          "  %dq, %dk, %dv, %db = _scaled_dot_product_efficient_attention_backward(%g, %q, %k, %v, "
+          "%b, %o, %l, %seed, %at; dropout_p=0.0, grad_input_mask=[true,true,true,{}])\n"
+          "  return %dq, %dk, %dv{}\n}}\n",
+          bias, wanted, *wanted == 't' ? ", %db" : ""));
+      Graph parts = call;
+      const Status done = decompose_for_lowering(parts, core(), true);
+      ASSERT_TRUE(done.ok()) << bias << done.failure().message;
+      const auto inputs = test::random_inputs(call);
+      const Arrays got = value_or_throw(interpret(parts, inputs)),
+                   want = value_or_throw(interpret(call, inputs));
+      for (size_t k = 0; k < want.size(); ++k)
+        EXPECT_EQ(test::mismatch(got[k], want[k], 1e-5), "") << bias << wanted << k;
+    }
+}
+
 TEST(AttentionInParts, types_widths_and_masks_that_cudnn_does_not_take) {
   for (const Graph& g :
        {decomposed("f32", 128, 128, 64), decomposed("bf16", 128, 128, 60),

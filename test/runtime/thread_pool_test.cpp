@@ -47,8 +47,8 @@ class ThreadPool : public testing::TestWithParam<Pool> {
 };
 INSTANTIATE_TEST_SUITE_P(Threads, ThreadPool,
                          testing::Values(Pool{false, 1}, Pool{false, 2}, Pool{false, 3},
-                                         Pool{false, 5}, Pool{true, 1}, Pool{true, 2},
-                                         Pool{true, 5}),
+                                         Pool{false, 5}, Pool{false, 16}, Pool{true, 1},
+                                         Pool{true, 2}, Pool{true, 5}, Pool{true, 16}),
                          [](const auto& info) {
                            return (info.param.openmp ? "openmp" : "own") +
                                   std::to_string(info.param.threads);

@@ -22,7 +22,9 @@ def keep_row_major(forward, backward, num_fwd_outputs):
     computed_row_major = _computed_row_major(forward.graph)
     for n in outputs[num_fwd_outputs:]:
         entering = placeholders.get(getattr(n, "name", None))
-        if n not in computed_row_major or n in seen_outside or entering is None or not all(map(_is_covered, entering.users)):
+        if n not in computed_row_major or n in seen_outside or entering is None:
+            continue
+        if not all(_is_covered(u) or u.op == "output" for u in n.users) or not all(map(_is_covered, entering.users)):
             continue
         n.meta[_ROW_MAJOR] = True
         entering.meta["val"] = entering.meta["val"].contiguous()
