@@ -9,6 +9,8 @@ memory that either had. What isn't installed is skipped by name. On a machine wi
 """
 import argparse, json, os, pathlib, statistics, subprocess, sys, tempfile, time
 
+from peer_programs import text_model, unet
+
 
 def images(name, batch, **options):
     import torch, torchvision
@@ -19,14 +21,8 @@ def images(name, batch, **options):
 
 
 def tokens(kind, config, batch, length, **options):
-    import torch, transformers
-    values = getattr(transformers, config)(**options)
-    values._attn_implementation = "sdpa"
-    inner = getattr(transformers, kind)(values)
-    class Logits(torch.nn.Module):
-        def __init__(self): super().__init__(); self.inner = inner
-        def forward(self, ids): return self.inner(input_ids=ids, use_cache=False).logits
-    return Logits(), (torch.randint(0, 100, (batch, length)),), torch.randint(0, 100, (batch, length))
+    import torch
+    return (*text_model(kind, config, batch, length, **options), torch.randint(0, 100, (batch, length)))
 
 
 def mixer(batch=128, width=512, depth=8, patches=196):
@@ -50,23 +46,9 @@ def mixer(batch=128, width=512, depth=8, patches=196):
     return Mixer(), (torch.randn(batch, 3, 224, 224),), torch.randint(0, 100, (batch,))
 
 
-def unet(batch=16, pixels=128, width=64):
+def labelled_unet(batch=16, pixels=128):
     import torch
-    from torch import nn
-    def block(i, o): return nn.Sequential(nn.Conv2d(i, o, 3, 1, 1), nn.GroupNorm(8, o), nn.SiLU(), nn.Conv2d(o, o, 3, 1, 1), nn.GroupNorm(8, o), nn.SiLU())
-    class UNet(nn.Module):
-        def __init__(self):
-            super().__init__(); w = [width, 2 * width, 4 * width]
-            self.down, self.middle = nn.ModuleList([block(3, w[0]), block(w[0], w[1])]), block(w[1], w[2])
-            self.up = nn.ModuleList([nn.ConvTranspose2d(w[2], w[1], 2, 2), nn.ConvTranspose2d(w[1], w[0], 2, 2)])
-            self.merge, self.out = nn.ModuleList([block(2 * w[1], w[1]), block(2 * w[0], w[0])]), nn.Conv2d(w[0], 100, 1)
-        def forward(self, x):
-            kept = []
-            for d in self.down: x = d(x); kept.append(x); x = nn.functional.max_pool2d(x, 2)
-            x = self.middle(x)
-            for u, m in zip(self.up, self.merge): x = m(torch.cat([u(x), kept.pop()], 1))
-            return self.out(x)
-    return UNet(), (torch.randn(batch, 3, pixels, pixels),), torch.randint(0, 100, (batch, pixels, pixels))
+    return (*unet(batch, pixels, 64, channels=100), torch.randint(0, 100, (batch, pixels, pixels)))
 
 
 base = dict(hidden_size=768, num_hidden_layers=12, num_attention_heads=12, vocab_size=32000)
@@ -79,7 +61,7 @@ MODELS = {
     "efficientnet": lambda: images("efficientnet_b0", 128, dropout=0.0),
     "mobilenet": lambda: images("mobilenet_v2", 128, dropout=0.0),
     "densenet": lambda: images("densenet121", 64),
-    "unet": unet,
+    "unet": labelled_unet,
     "roberta": lambda: tokens("RobertaForMaskedLM", "RobertaConfig", 16, 512, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
                               intermediate_size=3072, max_position_embeddings=514, **base),
     "neox": lambda: tokens("GPTNeoXForCausalLM", "GPTNeoXConfig", 8, 512, intermediate_size=3072, hidden_dropout=0.0, attention_dropout=0.0, **base),

@@ -43,7 +43,7 @@ def pack(folder, build):
             words = line.split()
             if "=>" in words and words[0] not in SYSTEM: libraries.add(words[2])
     for path in sorted(libraries): shutil.copy2(os.path.realpath(path), folder / os.path.basename(path))
-    for name in ["on_device.py", "device_programs.py"]: shutil.copy2(HERE / name, folder / name)
+    for name in ["on_device.py", "device_programs.py", "peer_programs.py", "peer_target.py"]: shutil.copy2(HERE / name, folder / name)
     peers = HERE.parent.parent / "shared/peers"
     for name in ["torch_gpu.py", "torch_gpu_step.py"]:
         if (peers / name).exists(): shutil.copy2(peers / name, folder / name)

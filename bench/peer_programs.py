@@ -63,7 +63,7 @@ def lstm(batch=16, steps=32, width=256):
     return Unrolled(), [torch.randn(batch, steps, width)]
 
 
-def unet(batch=2, pixels=128, width=32):
+def unet(batch=2, pixels=128, width=32, channels=3):
     import torch
     from torch import nn
     def block(i, o): return nn.Sequential(nn.Conv2d(i, o, 3, 1, 1), nn.GroupNorm(8, o), nn.SiLU(), nn.Conv2d(o, o, 3, 1, 1), nn.GroupNorm(8, o), nn.SiLU())
@@ -72,7 +72,7 @@ def unet(batch=2, pixels=128, width=32):
             super().__init__(); w = [width, 2 * width, 4 * width]
             self.down, self.middle = nn.ModuleList([block(3, w[0]), block(w[0], w[1])]), block(w[1], w[2])
             self.up, self.merge = nn.ModuleList([nn.ConvTranspose2d(w[2], w[1], 2, 2), nn.ConvTranspose2d(w[1], w[0], 2, 2)]), nn.ModuleList([block(2 * w[1], w[1]), block(2 * w[0], w[0])])
-            self.out = nn.Conv2d(w[0], 3, 1)
+            self.out = nn.Conv2d(w[0], channels, 1)
         def forward(self, x):
             kept = []
             for d in self.down: x = d(x); kept.append(x); x = nn.functional.max_pool2d(x, 2)
