@@ -47,15 +47,17 @@ CodePtr loaded_code(const SourceUnit& unit) {
 Result<LoadedUnits> load_units(const std::vector<SourceUnit>& units, UnitLoader& loader,
                                Executor& executor, cache::Store* cache,
                                std::vector<std::string>& keys) {
-  const auto load = [&](const SourceUnit& unit, const std::string& name) -> Result<LoadedUnit> {
+  const auto load = [&](size_t i) -> Result<LoadedUnit> {
+    const SourceUnit& unit = units[i];
     if (unit.loaded) return LoadedUnit{loaded_code(unit), unit.key};
-    Result<LoadedUnit> loaded = loader.load(unit, name, cache);
+    Result<LoadedUnit> loaded = loader.load(unit, unit_name(i), cache);
     if (!loaded.ok() && loaded.failure().kind == ErrorKind::bug &&
         unit.from == SourceUnit::From::host_program)
       return refused_kernel(unit, loaded.failure().message);
     return loaded;
   };
-  CLEAVE_TRY(std::vector<LoadedUnit> loaded, load_in_parallel<LoadedUnit>(units, executor, load));
+  CLEAVE_TRY(std::vector<LoadedUnit> loaded,
+             load_in_parallel<LoadedUnit>(units.size(), executor, load));
   LoadedUnits out;
   for (LoadedUnit& unit : loaded) {
     out.push_back(std::move(unit.code));

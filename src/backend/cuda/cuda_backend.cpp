@@ -68,11 +68,19 @@ Result<BuiltCode> CudaBackend::build(const LoweredProgram&, const EmittedCode& c
                                      Executor& executor, cache::Store* cache) {
   const int64_t compiled = cubins_.compiled();
   const CudaDevicePtr device = device_of_target();
-  const auto load = [&](const SourceUnit& unit, const std::string& name) {
-    return cubins_.load(unit, name, device, cache);
+  // With the kernels of library calls, of which one may take as long as many of ours: they are first.
+  const auto calls = cuda_library_device(target().cuda_arch, index_)->waiting();
+  const auto load = [&](size_t i) -> Result<LoadedCubin> {
+    if (i >= calls.size()) {
+      const size_t unit = i - calls.size();
+      return cubins_.load(code.units[unit], unit_name(unit), device, cache);
+    }
+    CLEAVE_CHECK(calls[i]->load(cache));
+    return LoadedCubin();
   };
   CLEAVE_TRY(std::vector<LoadedCubin> units,
-             load_in_parallel<LoadedCubin>(code.units, executor, load));
+             load_in_parallel<LoadedCubin>(calls.size() + code.units.size(), executor, load));
+  units.erase(units.begin(), units.begin() + std::ssize(calls));
   BuiltCode out;
   out.compiled_units = cubins_.compiled() - compiled;
   out.cached_units =

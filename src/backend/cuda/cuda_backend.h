@@ -6,14 +6,9 @@
 
 #include "backend/backend.h"
 #include "backend/cuda/cubin_loader.h"
+#include "backend/cuda/cuda_parts.h"
 
 namespace cleave::cuda {
-
-// What of CUDA a backend works with; asked for when it is needed. Tests give others.
-struct CudaParts {
-  std::function<Result<CudaDevicePtr>(int index)> device = CudaDevice::here;
-  std::function<Result<NvrtcPtr>()> compiler = Nvrtc::here;
-};
 
 class CudaBackend final : public Backend {
  public:

@@ -23,7 +23,8 @@ using DeviceKernelPtr = std::shared_ptr<const DeviceKernel>;
 class LibraryDevice {
  public:
   virtual ~LibraryDevice() = default;
-  // Compiled for the device; equal calls share one. Any thread may ask.
+  // Equal calls share one. It is compiled when a program is built, with its own kernels, or at its
+  // first launch. Any thread may ask.
   virtual Result<DeviceKernelPtr> kernel(const DeviceCall& call) const = 0;
   // Null if cuBLASLt isn't there.
   virtual std::shared_ptr<const Cublas> cublas() const = 0;
