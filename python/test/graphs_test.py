@@ -225,6 +225,19 @@ def test_two_threads():
     assert not wrong
 
 
+@pytest.mark.usefixtures("no_outside")
+def test_each_program_is_dumped_to_a_folder_of_its_own(tmp_path):
+    def f(x):
+        y = x.sin()
+        torch._dynamo.graph_break()
+        return (y * x).exp()
+
+    torch.compile(f, backend="cleave", options={"dump_dir": tmp_path})(torch.ones(4, requires_grad=True)).sum().backward()
+    names = sorted(folder.name.partition("_")[2] for folder in tmp_path.iterdir())
+    assert names == ["backward_0", "backward_0", "forward_0", "forward_0"]
+    assert all(any(folder.iterdir()) for folder in tmp_path.iterdir())
+
+
 def test_errors_have_their_kind():
     f = torch.compile(lambda x: x + 1, backend="cleave", options={"partition": "best"})
     with pytest.raises(Exception) as caught:

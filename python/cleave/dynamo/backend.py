@@ -16,14 +16,14 @@ from cleave.fx.unroll import unroll_loops
 def backend(graph_module, example_inputs, *, mode=None, options=None, **_):
     """What torch.compile calls with each graph that Dynamo finds; registered as "cleave". mode is not used."""
     chosen = BackendOptions.of(options)
-    compiler = lambda name: lambda gm, _: _boxed(Plan(name, gm, chosen.compile))
+    compiler = lambda name: lambda gm, _: _boxed(Plan(name, gm, chosen.text_of))
 
     def inference(gm, _):
         unroll_loops(gm)
         take_apart_complex(gm, decompositions())
         take_apart_uncovered(gm)
         draw_with_state(gm)
-        return _boxed(Plan("inference", gm, chosen.compile))
+        return _boxed(Plan("inference", gm, chosen.text_of))
 
     return aot_autograd(
         fw_compiler=compiler("forward"), bw_compiler=compiler("backward"), inference_compiler=inference,

@@ -79,10 +79,10 @@ class Slot:
 
 
 class Plan:
-    """graph_module: of ATen's operators, without writes of operands."""
+    """graph_module: of ATen's operators, without writes of operands; options_of: the options of a program by its name."""
 
-    def __init__(self, name, graph_module, options):
-        self._name, self._options = name, options
+    def __init__(self, name, graph_module, options_of):
+        self._name, self._options_of = name, options_of
         nodes = list(graph_module.graph.nodes)
         self._slots = {n: k for k, n in enumerate(nodes)}
         self._size = len(nodes)
@@ -129,7 +129,7 @@ class Plan:
         if not results:
             return []
         try:
-            region = Region(name, calls, results, self._options)
+            region = Region(name, calls, results, self._options_of(name))
             return [RegionStep(region, self._slots, self._symbol_readers, calls,
                                lambda reason: self._steps_in_pytorch(calls, made, reason))]
         except (NoText, KeyError, _core.Error) as e:
