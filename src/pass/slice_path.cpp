@@ -59,7 +59,9 @@ class PathFinder {
     if (is("addmm") || is("baddbmm")) return of_product(1);
     if (is("native_layer_norm") || is("_fused_rms_norm")) return of_norm();
     if (is("_softmax") || is("_log_softmax")) return of_softmax();
-    if (is("sum") || is("mean") || is("amax") || is("amin")) return of_fold();
+    if (is("sum") || is("mean") || is("amax") || is("amin") || is("var") || is("logsumexp") ||
+        is("linalg_vector_norm"))
+      return of_fold();
     if (is("embedding")) return of_lookup();
     return std::nullopt;
   }
