@@ -11,6 +11,8 @@
 namespace cleave {
 namespace {
 
+constexpr size_t most_readers = 4;  // groups that a value is asked for
+
 // Visits the calls in order and puts each into a group.
 class Grouper {
  public:
@@ -36,13 +38,26 @@ class Grouper {
   // The group whose joining saves the most bytes; -1: none.
   int32_t best_group(NodeId n) const;
   int64_t saved_bytes(NodeId n, int32_t g) const;
+  // Large calls that share next to nothing stay apart: each can then run as soon as its operands
+  // are made, and free them.
+  bool is_worth_waiting(int64_t saved, int64_t elements) const {
+    const int64_t bytes = elements * 4;
+    return bytes <= p_.costs.launch_bytes || saved * 16 >= bytes;
+  }
   // Merges the groups of its other operands into its group, where they may.
   void pull_producers(NodeId n);
+  void note_reader(ValueId v, NodeId n);
+  // The groups that read v last, the last one first.
+  std::vector<int32_t> readers_of(ValueId v) const;
+  // Merges groups that read what it reads into its own.
+  void pull_readers(NodeId n);
+  // Whether merging them saves reading v, and that is much beside all that they do.
+  bool is_shared(ValueId v, int32_t a, int32_t b) const;
   void merge(int32_t from, int32_t to);
 
   FuseGrouping p_;
   FuseReaders readers_;
-  std::unordered_map<uint32_t, int32_t> last_reader_;  // groups by value,
+  std::unordered_map<uint32_t, std::vector<int32_t>> last_readers_;  // groups by value,
   std::map<std::pair<uint32_t, int64_t>, int32_t>
       last_of_size_;  // and of calls of so many elements
 };
@@ -58,9 +73,25 @@ void Grouper::put(NodeId n) {
   for (const ValueId v : c.materialized_reads) {
     const int32_t g = p_.group_of(v);
     if (g >= 0 && g != own) group(g).readers.push_back(own);
-    if (c.has_open_group()) last_reader_[v.v] = last_of_size_[{v.v, c.elements}] = own;
   }
   if (best >= 0) pull_producers(n);
+  if (readers_.merged && c.has_open_group()) pull_readers(n);
+  for (const ValueId v : c.materialized_reads)
+    if (c.has_open_group()) note_reader(v, n);
+}
+
+void Grouper::note_reader(ValueId v, NodeId n) {
+  const int32_t g = p_.groups.of(n);
+  last_of_size_[{v.v, p_.calls[n].elements}] = g;
+  std::vector<int32_t>& last = last_readers_[v.v];
+  std::erase_if(last, [&](int32_t r) { return p_.groups.find(r) == g; });
+  last.insert(last.begin(), g);
+  if (last.size() > (readers_.merged ? most_readers : 1)) last.pop_back();
+}
+
+std::vector<int32_t> Grouper::readers_of(ValueId v) const {
+  const auto found = last_readers_.find(v.v);
+  return found == last_readers_.end() ? std::vector<int32_t>() : found->second;
 }
 
 void Grouper::begin(NodeId n) {
@@ -115,22 +146,17 @@ int32_t Grouper::best_group(NodeId n) const {
   };
   for (const ValueId v : p_.calls[n].materialized_reads) {
     consider(p_.group_of(v));
-    if (const auto it = last_reader_.find(v.v); it != last_reader_.end()) consider(it->second);
-    if (readers_ == FuseReaders::last) continue;
+    for (const int32_t g : readers_of(v)) consider(g);
+    if (!readers_.of_size) continue;
     if (const auto it = last_of_size_.find({v.v, p_.calls[n].elements}); it != last_of_size_.end())
       consider(it->second);
   }
-  // Large calls that share next to nothing stay apart: each can then run as soon as its operands
-  // are made, and free them.
-  const int64_t bytes = p_.calls[n].elements * 4;
-  const auto is_worth_waiting = [&](int64_t saved) {
-    return bytes <= p_.costs.launch_bytes || saved * 16 >= bytes;
-  };
   int32_t best = -1;
   int64_t most = 0;
   for (const int32_t g : candidates) {
     const int64_t saved = saved_bytes(n, g);
-    if (saved <= most || !is_worth_waiting(saved) || !may_join(p_, n, g)) continue;
+    if (saved <= most || !is_worth_waiting(saved, p_.calls[n].elements) || !may_join(p_, n, g))
+      continue;
     best = g, most = saved;
   }
   return best;
@@ -159,6 +185,24 @@ void Grouper::pull_producers(NodeId n) {
   }
 }
 
+bool Grouper::is_shared(ValueId v, int32_t a, int32_t b) const {
+  const FuseGroup &one = p_.groups.all[a], &other = p_.groups.all[b];
+  if (contains(one.reordered_reads, v) || contains(other.reordered_reads, v)) return false;
+  return is_worth_waiting(bytes_of(p_.graph, v), std::max(one.elements, other.elements));
+}
+
+void Grouper::pull_readers(NodeId n) {
+  for (const ValueId v : p_.calls[n].materialized_reads)
+    for (const int32_t reader : readers_of(v)) {
+      const int32_t own = p_.groups.of(n), other = p_.groups.find(reader);
+      if (other == own || !is_shared(v, own, other)) continue;
+      if (may_merge(p_, other, own))
+        merge(other, own);
+      else if (may_merge(p_, own, other))
+        merge(own, other);
+    }
+}
+
 void Grouper::merge(int32_t from, int32_t to) {
   FuseGroup &a = group(from), &b = group(to);
   std::vector<NodeId> nodes;
@@ -174,6 +218,7 @@ void Grouper::merge(int32_t from, int32_t to) {
   b.readers.insert(b.readers.end(), a.readers.begin(), a.readers.end());
   b.forms.insert(b.forms.end(), a.forms.begin(), a.forms.end());
   b.first_kernel = std::min(a.first_kernel, b.first_kernel);
+  b.last_kernel = std::max(a.last_kernel, b.last_kernel);
   a.merged_into = to;
   a.nodes.clear();
 }

@@ -51,11 +51,16 @@ struct FuseGroups {
 };
 
 // Which groups a call may join for what it reads: that which read the value last; or the last ones
-// of each number of elements too, where another gathers rows of it, say.
-enum class FuseReaders : uint8_t { last, last_of_size };
+// of each number of elements too, where another gathers rows of it, say. `merged`: one of the last
+// few, and groups that read the same value merge where a call of one reads what the other does, too.
+//
+//   a = norm(x)    b = sum(y)    c = max(x, y)        c joins a, and b merges with both
+struct FuseReaders {
+  bool of_size = false, merged = false;
+};
 
 FuseGroups group_calls(const Graph& graph, const FuseCalls& calls, const FuseCosts& costs,
-                       FuseReaders readers = FuseReaders::last);
+                       FuseReaders readers = {});
 
 // Whether the value is returned, or read by a call of another group, directly or through views and
 // inlined calls.

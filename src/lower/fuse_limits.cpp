@@ -135,7 +135,9 @@ bool may_merge(const FuseGrouping& p, int32_t from, int32_t g) {
   if (!are_few(p, a.nodes.size() + b.nodes.size(), a.calls + b.calls,
                a.reads.size() + b.reads.size()))
     return false;
-  if (b.last_kernel - a.first_kernel > max_kernel_distance) return false;
+  if (std::max(a.last_kernel, b.last_kernel) - std::min(a.first_kernel, b.first_kernel) >
+      max_kernel_distance)
+    return false;
   if (position(p, from) > position(p, g)) return false;
   for (const int32_t r : a.readers)
     if (const int32_t reader = p.groups.find(r);

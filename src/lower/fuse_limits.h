@@ -26,7 +26,8 @@ bool reads_as_group(const FuseGrouping& grouping, NodeId n, int32_t g, const Reo
 
 bool may_join(const FuseGrouping& grouping, NodeId n, int32_t g);
 
-// `from`, which g reads, then runs where g does, so that nobody may read it before.
+// `from`, which g reads, or which reads what g does, then runs where g does, so that nobody may
+// read it before.
 bool may_merge(const FuseGrouping& grouping, int32_t from, int32_t g);
 
 }  // namespace cleave

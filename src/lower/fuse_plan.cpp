@@ -21,13 +21,10 @@ class Planner {
   FusePlan run() {
     best_ = {describe_calls(g_, costs_), {}};
     best_.groups = group_calls(g_, best_.calls, costs_, readers_);
-    FuseGroups others = group_calls(g_, best_.calls, costs_, FuseReaders::last_of_size);
-    const bool differ = others.by_node != best_.groups.by_node;
+    const FuseGroups last = best_.groups;  // as they were before they are split
     split_groups(g_, best_.calls, costs_.choices.cut, best_.groups, known_);
-    if (differ) {
-      split_groups(g_, best_.calls, costs_.choices.cut, others, known_);
-      if (take_if_better({best_.calls, std::move(others)})) readers_ = FuseReaders::last_of_size;
-    }
+    try_readers({.of_size = true, .merged = false}, last);
+    try_readers({.of_size = readers_.of_size, .merged = true}, last);
     for (int round = 0; round < max_rounds; ++round)
       if (!try_again(find_repeatable(g_, best_.calls, best_.groups, costs_))) break;
     return std::move(best_);
@@ -40,6 +37,14 @@ class Planner {
     if (work >= work_) return false;
     best_ = std::move(plan), work_ = work;
     return true;
+  }
+
+  // `last`: groups that were tried.
+  void try_readers(FuseReaders readers, const FuseGroups& last) {
+    FuseGroups groups = group_calls(g_, best_.calls, costs_, readers);
+    if (std::ranges::equal(groups.all, last.all, {}, &FuseGroup::nodes, &FuseGroup::nodes)) return;
+    split_groups(g_, best_.calls, costs_.choices.cut, groups, known_);
+    if (take_if_better({best_.calls, std::move(groups)})) readers_ = readers;
   }
 
   // Tried as long as there is time for it; false afterwards.
@@ -73,7 +78,7 @@ class Planner {
   const FuseCosts& costs_;
   FusePlan best_;
   FuseKnown known_;
-  FuseReaders readers_ = FuseReaders::last;
+  FuseReaders readers_;
   std::set<NodeId> again_;
   size_t tried_calls_ = 0;
   int64_t work_ = -1;  // of the best, when it is known

@@ -13,11 +13,11 @@ namespace {
 
 // The groups of fused calls, each as the names of their calls' first results; calls that are
 // computed where they are read are in none.
-std::vector<std::string> groups_of(const std::string& text) {
+std::vector<std::string> groups_of(const std::string& text, FuseReaders readers = {}) {
   const Graph g = test::decomposed(text);
   const FuseCosts costs = FuseCosts::of({});
   const FuseCalls calls = describe_calls(g, costs);
-  const FuseGroups groups = group_calls(g, calls, costs);
+  const FuseGroups groups = group_calls(g, calls, costs, readers);
   std::map<int32_t, std::string> names;
   for (const NodeId n : calls.order)
     if (calls[n].is_fusible() && !calls[n].is_through()) {
@@ -73,6 +73,35 @@ TEST(FuseGroups, two_orders_of_the_same_elements_stay_apart) {
                       "  %a = sin(%x)\n  %t = permute(%a; dims=[1,0])\n  %b = mul(%t, %x)\n"
                       "  return %a, %b\n}\n"),
             (Groups{"a", "b"}));
+}
+
+// %c reads what %a reads, and what %b reads.
+TEST(FuseGroups, groups_of_one_value_merge) {
+  const std::string text =
+      "graph @g(%x: input f32[64,64], %y: input f32[64,64]) {\n"
+      "  %a = sum(%x; dim=[1])\n  %b = sum(%y; dim=[1])\n  %c = maximum(%x, %y)\n"
+      "  return %a, %b, %c\n}\n";
+  EXPECT_EQ(groups_of(text), (Groups{"a c", "b"}));
+  EXPECT_EQ(groups_of(text, {.of_size = false, .merged = true}), Groups{"a b c"});
+}
+
+// The maximum of all of %y, which reads it last, stays apart.
+TEST(FuseGroups, a_group_merges_that_did_not_read_the_value_last) {
+  EXPECT_EQ(groups_of("graph @g(%x: input f32[64,64], %y: input f32[64,64]) {\n"
+                      "  %a = sum(%x; dim=[1])\n  %b = sum(%y; dim=[1])\n"
+                      "  %d = amax(%y; dim=[0,1])\n  %c = maximum(%x, %y)\n"
+                      "  return %a, %b, %c, %d\n}\n",
+                      {.of_size = false, .merged = true}),
+            (Groups{"a b c", "d"}));
+}
+
+// A product reads %a before %c runs, which reads the product.
+TEST(FuseGroups, groups_do_not_merge_around_what_reads_one_of_them) {
+  EXPECT_EQ(groups_of("graph @g(%x: input f32[64,64]) {\n"
+                      "  %a = sin(%x)\n  %p = mm(%a, %a)\n  %b = mul(%p, %p)\n"
+                      "  %c = mul(%b, %x)\n  return %a, %c\n}\n",
+                      {.of_size = false, .merged = true}),
+            (Groups{"a", "c"}));
 }
 
 }  // namespace

@@ -95,5 +95,15 @@ TEST(FusePlan, a_gather_keeps_no_readers_apart) {
   EXPECT_FALSE(p.share_a_kernel("b", "s"));
 }
 
+// A norm of rows of %x and sums of rows of %y are one kernel, since %c reads both.
+TEST(FusePlan, groups_that_read_one_value_become_a_kernel) {
+  const Planned p(
+      "graph @g(%x: input f32[64,64], %y: input f32[64,64]) {\n"
+      "  %n, %m, %r = native_layer_norm(%x, none, none; normalized_shape=[64], eps=1e-05)\n"
+      "  %s = sum(%y; dim=[1])\n  %c = maximum(%x, %y)\n  return %n, %s, %c\n}\n");
+  EXPECT_TRUE(p.share_a_kernel("n", "s"));
+  EXPECT_TRUE(p.share_a_kernel("n", "c"));
+}
+
 }  // namespace
 }  // namespace cleave
