@@ -1,7 +1,6 @@
 // The code of doc/how_do_i.md, between the lines `// [NAME]` and `// [end]`; script/check_readme
 // compares the page with it.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cmath>
@@ -14,12 +13,14 @@
 #include <thread>
 
 #include "cleave/cleave.h"
+#include "test/pretrained/small.h"
 
 namespace cleave {
 namespace {
 
 std::string tmp(const std::string& name) {
-  return testing::TempDir() + std::to_string(getpid()) + "_" + name;
+  static const test::TempFolder folder;  // gone with the program
+  return folder / name;
 }
 
 // A classifier of points: is x0 x1 above 0?
