@@ -52,7 +52,8 @@ struct FuseGroups {
 
 // Which groups a call may join for what it reads: that which read the value last; or the last ones
 // of each number of elements too, where another gathers rows of it, say. `merged`: one of the last
-// few, and groups that read the same value merge where a call of one reads what the other does, too.
+// few, and groups that read the same value merge where a call of one reads what the other does,
+// too.
 //
 //   a = norm(x)    b = sum(y)    c = max(x, y)        c joins a, and b merges with both
 struct FuseReaders {
