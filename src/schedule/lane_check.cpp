@@ -92,7 +92,9 @@ int64_t longest_row(const Block& b) {
 
 class LaneCheck {
  public:
-  LaneCheck(const Kernel& k, int lanes) : kernel_(k), columns_(lanes != loop_lanes) {}
+  // is_wide: 64 lanes, whose elements are adjacent.
+  LaneCheck(const Kernel& k, bool columns, bool is_wide)
+      : kernel_(k), columns_(columns), is_wide_(is_wide) {}
 
   LaneStrides strides;
   // Elements further apart are in different cache lines, and such loops are left scalar: a training
@@ -112,12 +114,12 @@ class LaneCheck {
   bool expr(const Expr& e) const {
     const LaneStride stride = strides.of(e);
     if (stride == LaneStride(0) || e->op == Op::var || e->op == Op::constant) return true;
-    if (stride) return !columns_ || e.type() == DType::i64;
+    if (stride) return !is_wide_ || e.type() == DType::i64;
     if (!e->args.empty() && e->args[0].type() == DType::boolean && !of_bool(e->op)) return false;
     if (e->op == Op::load) {
       const LaneStride at = strides.of(e->args[0]);
       if (strides.is_own(e->buffer())) return at == LaneStride(0);
-      if (columns_ && at != LaneStride(1)) return false;
+      if (is_wide_ && at != LaneStride(1)) return false;
       if (is_far(at)) return false;
       return at || expr(e->args[0]);
     }
@@ -125,11 +127,11 @@ class LaneCheck {
     const bool divides = e->op >= Op::truncdiv && e->op <= Op::floormod;
     if (e.type() == DType::i64 && (divides || e->op == Op::div)) return false;
     if (e->op == Op::philox) {
-      if (columns_) return false;
+      if (is_wide_) return false;
       for (size_t k : {0, 1, 2})
         if (strides.of(e->args[k]) != LaneStride(0)) return false;
     }
-    if (e->op == Op::select && columns_ &&
+    if (e->op == Op::select && is_wide_ &&
         (is_found_by_reading(e->args[1]) || is_found_by_reading(e->args[2])))
       return false;
     return std::ranges::all_of(e->args, [&](const Expr& a) { return expr(a); });
@@ -152,7 +154,7 @@ class LaneCheck {
   bool stmt(const Store& s) {
     const LaneStride at = strides.of(s.index);
     if (strides.is_own(s.buffer)) return at == LaneStride(0) && expr(s.value);
-    if (at == LaneStride(0) || (columns_ && at != LaneStride(1)) || is_far(at)) return false;
+    if (at == LaneStride(0) || (is_wide_ && at != LaneStride(1)) || is_far(at)) return false;
     return (at || expr(s.index)) && expr(s.value);
   }
   bool stmt(const If& s) { return strides.of(s.condition) == LaneStride(0) && block(s.then); }
@@ -199,7 +201,7 @@ class LaneCheck {
   }
 
   const Kernel& kernel_;
-  const bool columns_;
+  const bool columns_, is_wide_;
   std::map<int64_t, bool> inside_;
   int64_t iterations_ = 1;
   int depth_ = 0, checks_ = 0;
@@ -271,13 +273,13 @@ bool independent(const Kernel& k, const For& f, const LaneStrides& strides) {
 }  // namespace
 
 bool runs_in_lanes(const Kernel& k, const Expr& var, const Block& independent) {
-  LaneCheck check(k, loop_lanes);
+  LaneCheck check(k, false, false);
   check.strides.set(var, 1);
   return check.block(independent);
 }
 
 bool runs_in_lanes(const Kernel& k, const For& f, bool rows) {
-  LaneCheck check(k, f.kind == ForKind::lanes ? column_lanes : loop_lanes);
+  LaneCheck check(k, f.kind == ForKind::lanes, f.kind == ForKind::lanes);
   if (f.kind == ForKind::parallel || f.kind == ForKind::lanes)
     check.strides.set(f.loop.var, 1);
   else
@@ -293,9 +295,17 @@ bool runs_in_lanes(const Kernel& k, const For& f, bool rows) {
   return check.block(f.body) && independent(k, f, check.strides);
 }
 
+// What several rows read lies in the same lines.
+bool runs_in_few_lanes(const Kernel& k, const For& columns) {
+  LaneCheck check(k, true, false);
+  check.strides.set(columns.loop.var, 1);
+  check.max_stride = std::numeric_limits<int64_t>::max();
+  return check.block(columns.body);
+}
+
 bool runs_in_lanes(const Kernel& k, const Reduce& r) {
   if (!folds_in_lanes(r)) return false;
-  LaneCheck check(k, loop_lanes);
+  LaneCheck check(k, false, false);
   check.strides.set_lane(r.loops.back().var);
   const bool plain = std::ranges::all_of(r.body, [](const Stmt& s) {
     return std::holds_alternative<Let>(s.node) || std::holds_alternative<Store>(s.node) ||

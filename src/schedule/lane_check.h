@@ -10,6 +10,9 @@ namespace cleave::schedule {
 // it. rows: also those of a parallel loop over rows that are folded and shorter than a vector,
 // whose own loops could run in lanes too, of which some would do nothing.
 bool runs_in_lanes(const loop::Kernel& k, const loop::For& f, bool rows);
+// Whether a loop over columns runs in lanes if these are 16: then their elements need not be
+// adjacent, but are gathered.
+bool runs_in_few_lanes(const loop::Kernel& k, const loop::For& columns);
 bool runs_in_lanes(const loop::Kernel& k, const loop::Reduce& r);
 bool runs_in_lanes(const loop::Kernel& k, const loop::Expr& var, const loop::Block& independent);
 

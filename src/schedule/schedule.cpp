@@ -97,10 +97,14 @@ class Scheduler {
         return true;
       }
     }
-    if (!runs_in_lanes(kernel_, f, in_ == RunsIn::vectors)) return false;
+    const bool adjacent = runs_in_lanes(kernel_, f, in_ == RunsIn::vectors);
+    const bool gathered = !adjacent && in_ == RunsIn::vectors && f.kind == ForKind::lanes &&
+                          runs_in_few_lanes(kernel_, f);
+    if (!adjacent && !gathered) return false;
     const int64_t few = kernel_.work <= max_cached_work ? max_few_columns : reduce_lanes;
-    const int lanes =
-        f.kind == ForKind::lanes && may_exceed(f.loop.extent, few) ? column_lanes : reduce_lanes;
+    const bool is_wide =
+        adjacent && f.kind == ForKind::lanes && may_exceed(f.loop.extent, few);
+    const int lanes = is_wide ? column_lanes : reduce_lanes;
     // A piece of a parallel loop may end anywhere.
     f.vectors = {lanes, f.kind == ForKind::parallel || has_tail(f.loop.extent, lanes)};
     if (f.kind != ForKind::parallel) f.ahead = ahead_of(&f);
