@@ -69,10 +69,10 @@ void LaneWriter::write(const For& f) {
 
 void LaneWriter::write_loop(const For& f) {
   if (f.kind == ForKind::parallel) loop_.strides.own_locals(kernel_);
-  if (f.kind == ForKind::parallel || f.kind == ForKind::lanes)
+  if (f.kind == ForKind::parallel)
     loop_.strides.set(f.loop.var, 1);
   else
-    loop_.strides.set_lane(f.loop.var);
+    loop_.strides.set_lane(f.loop.var, loop_.lanes);
   const std::string& v = f.loop.var->name();
   const bool is_block = f.kind == ForKind::lanes &&
                         (loop_.lanes == column_lanes || !may_exceed(f.loop.extent, loop_.lanes));

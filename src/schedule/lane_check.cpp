@@ -280,10 +280,10 @@ bool runs_in_lanes(const Kernel& k, const Expr& var, const Block& independent) {
 
 bool runs_in_lanes(const Kernel& k, const For& f, bool rows) {
   LaneCheck check(k, f.kind == ForKind::lanes, f.kind == ForKind::lanes);
-  if (f.kind == ForKind::parallel || f.kind == ForKind::lanes)
+  if (f.kind == ForKind::parallel)
     check.strides.set(f.loop.var, 1);
   else
-    check.strides.set_lane(f.loop.var);
+    check.strides.set_lane(f.loop.var, f.kind == ForKind::lanes ? column_lanes : loop_lanes);
   if (is_side_of_tile(f)) check.max_stride = std::numeric_limits<int64_t>::max();
   const int64_t* n = f.loop.extent.as_const_int();
   if (f.kind != ForKind::lanes && n && *n < min_iterations) return false;
@@ -298,7 +298,7 @@ bool runs_in_lanes(const Kernel& k, const For& f, bool rows) {
 // What several rows read lies in the same lines.
 bool runs_in_few_lanes(const Kernel& k, const For& columns) {
   LaneCheck check(k, true, false);
-  check.strides.set(columns.loop.var, 1);
+  check.strides.set_lane(columns.loop.var);
   check.max_stride = std::numeric_limits<int64_t>::max();
   return check.block(columns.body);
 }

@@ -16,10 +16,12 @@ using LaneStride = std::optional<int64_t>;
 class LaneStrides {
  public:
   void set(const loop::Expr& var, LaneStride stride) { strides_[var->id()] = stride; }
-  // The variable of the lanes of a loop whose vectors begin at multiples of 16 (whole_vectors.h).
-  void set_lane(const loop::Expr& var) {
+  // The variable of the lanes of a loop whose vectors begin at multiples of `lanes`
+  // (whole_vectors.h).
+  void set_lane(const loop::Expr& var, int lanes = loop_lanes) {
     set(var, 1);
     lane_ = var;
+    lanes_ = lanes;
   }
   // The lanes are iterations of a parallel loop, each of which has local buffers of its own: what
   // is loaded from one differs from lane to lane, at the same index too.
@@ -32,8 +34,14 @@ class LaneStrides {
   bool changes_inside(const loop::Expr& var) const { return strides_.contains(var->id()); }
 
  private:
+  // Whether its lanes are those of one vector: a multiple of their number, which isn't negative,
+  // and those behind it. Numbers of elements are made of variables that aren't negative.
+  bool is_one_vector(const loop::Expr& e) const;
+  LaneStride of_quotient(const loop::Expr& e) const;
+
   std::unordered_map<int64_t, LaneStride> strides_;  // of the variables inside the loop
   loop::Expr lane_;
+  int lanes_ = loop_lanes;
   const std::vector<loop::Buffer>* buffers_ = nullptr;
 };
 

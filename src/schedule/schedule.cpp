@@ -102,8 +102,7 @@ class Scheduler {
                           runs_in_few_lanes(kernel_, f);
     if (!adjacent && !gathered) return false;
     const int64_t few = kernel_.work <= max_cached_work ? max_few_columns : reduce_lanes;
-    const bool is_wide =
-        adjacent && f.kind == ForKind::lanes && may_exceed(f.loop.extent, few);
+    const bool is_wide = adjacent && f.kind == ForKind::lanes && may_exceed(f.loop.extent, few);
     const int lanes = is_wide ? column_lanes : reduce_lanes;
     // A piece of a parallel loop may end anywhere.
     f.vectors = {lanes, f.kind == ForKind::parallel || has_tail(f.loop.extent, lanes)};

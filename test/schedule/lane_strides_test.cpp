@@ -32,6 +32,47 @@ TEST(LaneStrides, follow_sums_and_products) {
   EXPECT_EQ(stride_of(binary(Op::floordiv, lane, Expr(7)) + lane), LaneStride());
 }
 
+int64_t value_of(const Expr& e, int64_t lane_value, int64_t other_value) {
+  if (e == lane) return lane_value;
+  if (e == other) return other_value;
+  if (const int64_t* n = e.as_const_int()) return *n;
+  const int64_t a = value_of(e->args[0], lane_value, other_value),
+                b = value_of(e->args[1], lane_value, other_value);
+  switch (e->op) {
+    case Op::add: return a + b;
+    case Op::mul: return a * b;
+    case Op::truncdiv:
+    case Op::floordiv: return a / b;
+    case Op::truncmod:
+    case Op::floormod: return a % b;
+    default: ADD_FAILURE(); return 0;
+  }
+}
+
+// A vector of lanes is a part of what a multiple of their number divides.
+TEST(LaneStrides, are_those_of_quotients_of_whole_vectors) {
+  int known = 0;
+  for (const int lanes : {16, 64})
+    for (const int64_t factor : {1, 8, 16, 48, 64})
+      for (const int64_t added : {0, 8, 16, 64, -16})
+        for (const int64_t divisor : {16, 40, 48, 64, 80, 128, 192})
+          for (const Op op : {Op::truncdiv, Op::truncmod, Op::floordiv, Op::floormod}) {
+            const Expr e = binary(op, other * Expr(factor) + lane + Expr(added), Expr(divisor));
+            LaneStrides strides;
+            strides.set_lane(lane, lanes);
+            const LaneStride found = strides.of(e);
+            if (!found) continue;
+            ++known;
+            EXPECT_EQ(added % lanes, 0);
+            for (int64_t j = 0; j < 40; ++j)
+              for (int64_t first = 0; first < 3 * lanes; first += lanes)
+                for (int l = 0; l < lanes; ++l)
+                  ASSERT_EQ(value_of(e, first + l, j), value_of(e, first, j) + l * *found)
+                      << lanes << " lanes, factor " << factor << ", divisor " << divisor;
+          }
+  EXPECT_GT(known, 100);
+}
+
 // Rotary embeddings make an index as deep as this: visiting it 2^depth times took minutes.
 TEST(LaneStrides, look_once_at_what_a_deep_expression_reads) {
   Expr e = lane;

@@ -72,11 +72,26 @@ TEST(Schedule, columns_run_64_at_once) {
       "fold over r in 9 {\n        s = sum of %x[r*64 + c]\n      }\n      %y[p*64 + c] = s";
   EXPECT_EQ(row_of("for c in 64 lanes", sums), "for c in 64 lanes by 64 {");
   EXPECT_EQ(row_of("for c in min(64, p) lanes", sums), "for c in min(64, p) lanes by 64 tail {");
-  EXPECT_EQ(row_of("for c in 64 lanes", "%y[p*64 + c] = %x[c*2]"), "for c in 64 lanes {");
   const std::string in_order = scheduled(
       "  for p in 64 parallel {\n    for c in 64 lanes {\n      fold over r in 900 {\n"
       "        s = sum of %x[r*64 + c]\n      }\n      %y[p*64 + c] = s\n    }\n  }\n");
   EXPECT_NE(in_order.find("fold over r in 900 blocks 16 ordered {"), in_order.npos) << in_order;
+}
+
+// Elements that aren't adjacent are gathered: of a row that is joined from parts, say.
+TEST(Schedule, columns_that_are_not_adjacent_run_16_at_once) {
+  const auto fold_of = [](const std::string& x) {
+    return row_of("for c in 64 lanes", "fold over r in 9 {\n        s = sum of " + x +
+                                           "\n      }\n      %y[p*64 + c] = s");
+  };
+  const std::string few = "for c in 64 lanes by 16 {", none = "for c in 64 lanes {";
+  EXPECT_EQ(fold_of("%x[c*64 + r]"), few);
+  EXPECT_EQ(fold_of("select(lt(c, 9), %x[min(c, 8)], %x[max(c - 9, 0) + r*64])"), few);
+  EXPECT_EQ(fold_of("%x[%i[c] + r]"), few);
+  EXPECT_EQ(fold_of("%x[truncdiv(c, 48)*64 + truncmod(c, 48)]"), few);
+  EXPECT_EQ(fold_of("%x[truncdiv(c, 40)*64 + truncmod(c, 40)]"), none);  // a division in each lane
+  EXPECT_EQ(row_of("for c in min(64, p) lanes", "%y[p*64 + c] = %x[c*2]"),
+            "for c in min(64, p) lanes by 16 tail {");
 }
 
 TEST(Schedule, folds_go_in_lanes_and_blocks) {
