@@ -51,7 +51,9 @@ uint64_t KeptValues::keep(ValueId v, uint64_t passes) {
   const Graph& graph = c_.calls.graph;
   const NodeId n = graph.value(v).def;
   const OpView op = graph.view(n);
-  if (!c_.is_full(v) || !elementwise_rule(**graph.node(n).op->lower, op)) return passes;
+  const auto& lower = *graph.node(n).op->lower;
+  const bool is_view = std::holds_alternative<ViewRule>(lower->form);
+  if (!c_.is_full(v) || (!is_view && !elementwise_rule(*lower, op))) return passes;
   const uint64_t first = passes & ~(passes - 1);
   const auto pass = static_cast<size_t>(std::countr_zero(first));
   // Behind the passes a result isn't read again: a local buffer is in a cache.
@@ -63,16 +65,41 @@ uint64_t KeptValues::keep(ValueId v, uint64_t passes) {
     }
   // A local buffer has the elements of a row in the row's order.
   if (c_.plan.orders.contains(v.v)) return passes;
-  const int64_t elements = std::max<int64_t>(numel_of(static_shape(graph.type(v))), 1);
   const int64_t row_elements = c_.plan.frame.row_elements();
   const DType dtype = compute_type(graph.type(v).dtype);
-  if ((*op.def().cost)(op).flops / elements < dear_flops) return passes;
+  if (!is_dear(v)) return passes;
   if (!is_read_in_place(v) || !take_bytes(row_elements * size_of(dtype))) return passes;
   kept_.push_back({v, pass, std::ssize(c_.kernel.buffers), nullptr});
   c_.values.sources().add_use(v);
   c_.kernel.buffers.push_back(
       {graph.name(v), dtype, std::max<int64_t>(row_elements, 1), Access::local});
   return first;
+}
+
+bool KeptValues::is_dear(ValueId v) {
+  const Graph& graph = c_.calls.graph;
+  const OpView op = graph.view(graph.value(v).def);
+  const int64_t elements = std::max<int64_t>(numel_of(static_shape(graph.type(v))), 1);
+  if (op.def().cost.present() && (*op.def().cost)(op).flops / elements >= dear_flops) return true;
+  return is_gathered(v);
+}
+
+bool KeptValues::is_gathered(ValueId v) {
+  const Graph& graph = c_.calls.graph;
+  GroupReads reads(graph, c_.calls.nodes, c_.plan);
+  std::vector<GroupReads::Read> open = {{v, reads.own_index(v)}};
+  while (!open.empty()) {
+    const GroupReads::Read read = std::move(open.back());
+    open.pop_back();
+    for (GroupReads::Read& next : value_or_bug(reads.reads(read.value, read.index))) {
+      const bool is_made_here = reads.is_inside(next.value);
+      if (!is_made_here && reads.is_apart(next)) return true;
+      if (!is_made_here) continue;
+      const auto& made_by = graph.node(graph.value(next.value).def).op->lower;
+      if (std::holds_alternative<ViewRule>((*made_by)->form)) open.push_back(std::move(next));
+    }
+  }
+  return false;
 }
 
 // Between two flips, for example, a value is read at other elements than the current one. Its

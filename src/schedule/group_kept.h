@@ -1,5 +1,5 @@
-// Values kept for later passes over the row: those that are stored anyway, and expensive ones, each
-// in a local buffer of one row.
+// Values kept for later passes over the row: those that are stored anyway, and, each in a local
+// buffer of one row, expensive ones and those whose elements don't lie side by side in memory.
 //
 //   pass 0: t = erf(x[p,j]); kept[j] = t; s += t        instead of erf twice
 //   pass 1: y[p,j] = kept[j] / s
@@ -38,6 +38,9 @@ class KeptValues {
   // Decides whether to keep v; returns the passes that still compute it.
   uint64_t keep(ValueId v, uint64_t passes);
   bool is_read_in_place(ValueId v);
+  bool is_dear(ValueId v);
+  // Whether it is read from memory, directly or through views, where neighbours are apart.
+  bool is_gathered(ValueId v);
 
   GroupContext& c_;
   int64_t local_bytes_;

@@ -1,6 +1,7 @@
 #include "schedule/group_reads.h"
 
 #include "loop/lower_rule.h"
+#include "schedule/lane_strides.h"
 #include "schedule/read_recorder.h"
 
 namespace cleave {
@@ -24,6 +25,7 @@ GroupReads::GroupReads(const Graph& graph, const std::vector<NodeId>& nodes, con
   for (const Frame::Part& part : plan.frame.parts) {
     parts.push_back(make_var(sheet_.next_var++, "d", DType::i64));
     math_.declare(parts.back(), part.extent);
+    if (!part.is_row && part.extent > 1) next_ = parts.back();
   }
   element_ = math_.dot(parts, steps);
   row_ = math_.dot(parts, row_steps);
@@ -44,6 +46,16 @@ Exprs GroupReads::own_index(ValueId v) {
   const Expr inner = make_var(sheet_.next_var++, "d", DType::i64);
   math_.declare(inner, length);
   return math_.delinearise(math_.dot({row_, inner}, {length, 1}), static_shape(graph_.type(v)));
+}
+
+bool GroupReads::is_apart(const Read& read) {
+  if (!next_.defined()) return false;
+  schedule::LaneStrides strides;
+  strides.set(next_, 1);
+  const std::vector<int64_t> shape = static_shape(graph_.type(read.value));
+  const schedule::LaneStride step =
+      strides.of(math_.dot(read.index, Layout::contiguous(shape).strides));
+  return !step || *step > schedule::loop_lanes || *step < -schedule::loop_lanes;
 }
 
 std::vector<GroupReads::Read> GroupReads::roots(const std::vector<ValueId>& results) {

@@ -26,6 +26,10 @@ class GroupReads {
     ValueId value;
     loop::Exprs index;
   };
+  // Whether neighbours in the row read elements of `read` whose places in dense memory are more
+  // than a line apart, or where nothing is known of them.
+  bool is_apart(const Read& read);
+
   // The reads of the elementwise call or view that makes v, for the element `index` of v. Errors:
   // bug, a view that row-major memory doesn't allow.
   Result<std::vector<Read>> reads(ValueId v, const loop::Exprs& index);
@@ -57,6 +61,8 @@ class GroupReads {
   loop::KernelSheet sheet_;
   loop::IndexMath math_;
   loop::Expr element_, row_;
+  loop::Expr
+      next_;  // the variable in which neighbours in the row differ; none: a row is an element
   std::unordered_set<uint32_t> inside_;
   std::set<IndexKey> seen_;
 };

@@ -114,6 +114,7 @@ Expr GroupValues::value(ValueId v, const Exprs& index) {
   // A view only maps the index.
   if (n.valid())
     if (const auto* rule = std::get_if<ViewRule>(&(*graph_.node(n).op->lower)->form)) {
+      if (Expr e = from_kept(v, index); e.defined()) return e;
       const OpView op = graph_.view(n);
       return value(op.in(0), through_view(op, *rule, k, index));
     }
@@ -123,17 +124,10 @@ Expr GroupValues::value(ValueId v, const Exprs& index) {
     record_reads_of(*e, accesses_);
     return *e;
   }
-  if (const auto* kept = sources_.kept(v); kept && kept->index == index) {
-    Expr e = load(kept->buffer, kept->dtype, kept->at);
+  if (Expr e = from_kept(v, index); e.defined()) {
     if (!guarded_) scopes_.remember(key, depth, e);
     return e;
   }
-  if (const auto* kept = sources_.kept_row(v))
-    if (const Expr at = place_in_row(v, index, *kept); at.defined()) {
-      Expr e = load(kept->buffer, kept->dtype, at);
-      if (!guarded_) scopes_.remember(key, depth, e);
-      return e;
-    }
   if (guarded_) return n.valid() ? results(n, index)[static_cast<size_t>(k)] : outside(v, index);
   Expr out;
   scopes_.write_at(depth, [&] {
@@ -145,6 +139,15 @@ Expr GroupValues::value(ValueId v, const Exprs& index) {
     }
   });
   return out;
+}
+
+Expr GroupValues::from_kept(ValueId v, const Exprs& index) {
+  if (const auto* kept = sources_.kept(v); kept && kept->index == index)
+    return load(kept->buffer, kept->dtype, kept->at);
+  if (const auto* kept = sources_.kept_row(v))
+    if (const Expr at = place_in_row(v, index, *kept); at.defined())
+      return load(kept->buffer, kept->dtype, at);
+  return {};
 }
 
 Expr GroupValues::place_in_row(ValueId v, const Exprs& index, const ValueSources::KeptRow& kept) {

@@ -34,6 +34,8 @@ class GroupValues {
   loop::Exprs through_view(const OpView& op, const loop::ViewRule& rule, int k,
                            const loop::Exprs& index);
   // Computes all results of the call; returns that of v.
+  // The element of a value that is kept; undefined: it isn't.
+  loop::Expr from_kept(ValueId v, const loop::Exprs& index);
   // The place in the row of the value's element; undefined: it is in another row.
   loop::Expr place_in_row(ValueId v, const loop::Exprs& index, const ValueSources::KeptRow& kept);
   loop::Expr compute(ValueId v, NodeId n, const loop::Exprs& index, size_t depth);

@@ -1,7 +1,6 @@
 #include "schedule/lane_check.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 
 #include "loop/replace.h"
@@ -21,16 +20,6 @@ constexpr int64_t max_inner_iterations = 64;
 // Loops of fewer stay scalar: of [n,2] a tanh takes 4.8 ns an element in vectors of AVX2 and 2.1
 // one by one, of [n,4] 2.4 and 2.2, and a relu .5 and 1.0 (Zen 5, 2026-11-30).
 constexpr int64_t min_iterations = 4;
-
-bool is_side_of_tile(const For& f) {
-  const auto is_tile = [](const Expr& e) {
-    const int64_t* n = e.as_const_int();
-    return n && *n <= loop_lanes;
-  };
-  const Expr& n = f.loop.extent;
-  return f.kind == ForKind::independent &&
-         (is_tile(n) || (n->op == Op::min && std::ranges::any_of(n->args, is_tile)));
-}
 
 // The operations on bool lanes.
 bool of_bool(Op op) {
@@ -97,11 +86,6 @@ class LaneCheck {
       : kernel_(k), columns_(columns), is_wide_(is_wide) {}
 
   LaneStrides strides;
-  // Elements further apart are in different cache lines, and such loops are left scalar: a training
-  // step of a GPT-2 whose gradients are read transposed takes 2.1 times as long if their lanes are
-  // gathered into vectors (Cascade Lake, 2026-11). A side of a tile isn't (group_plain.cpp): its
-  // lines are in the first-level cache until the tile is done, and neither is a row.
-  int64_t max_stride = 16;
   // A lane for each row, whose loops have at most so many iterations; 0: they run in lanes instead
   // where they can.
   int64_t longest_row = 0;
@@ -120,7 +104,6 @@ class LaneCheck {
       const LaneStride at = strides.of(e->args[0]);
       if (strides.is_own(e->buffer())) return at == LaneStride(0);
       if (is_wide_ && at != LaneStride(1)) return false;
-      if (is_far(at)) return false;
       return at || expr(e->args[0]);
     }
     // No vector instructions, and such a loop does little else.
@@ -138,7 +121,6 @@ class LaneCheck {
   }
 
  private:
-  bool is_far(LaneStride s) const { return s && (*s > max_stride || *s < -max_stride); }
   bool stmt(const Let& s) {
     if (!expr(s.value)) return false;
     strides.set(s.var, strides.of(s.value));
@@ -154,7 +136,7 @@ class LaneCheck {
   bool stmt(const Store& s) {
     const LaneStride at = strides.of(s.index);
     if (strides.is_own(s.buffer)) return at == LaneStride(0) && expr(s.value);
-    if (at == LaneStride(0) || (is_wide_ && at != LaneStride(1)) || is_far(at)) return false;
+    if (at == LaneStride(0) || (is_wide_ && at != LaneStride(1))) return false;
     return (at || expr(s.index)) && expr(s.value);
   }
   bool stmt(const If& s) { return strides.of(s.condition) == LaneStride(0) && block(s.then); }
@@ -284,22 +266,18 @@ bool runs_in_lanes(const Kernel& k, const For& f, bool rows) {
     check.strides.set(f.loop.var, 1);
   else
     check.strides.set_lane(f.loop.var, f.kind == ForKind::lanes ? column_lanes : loop_lanes);
-  if (is_side_of_tile(f)) check.max_stride = std::numeric_limits<int64_t>::max();
   const int64_t* n = f.loop.extent.as_const_int();
   if (f.kind != ForKind::lanes && n && *n < min_iterations) return false;
   if (rows && f.kind == ForKind::parallel && local_bytes(k) * loop_lanes <= max_local_bytes) {
     check.strides.own_locals(k);
     check.longest_row = !n || *n >= loop_lanes ? longest_row(f.body) : 0;
-    check.max_stride = std::max(check.max_stride, check.longest_row);
   }
   return check.block(f.body) && independent(k, f, check.strides);
 }
 
-// What several rows read lies in the same lines.
 bool runs_in_few_lanes(const Kernel& k, const For& columns) {
   LaneCheck check(k, true, false);
   check.strides.set_lane(columns.loop.var);
-  check.max_stride = std::numeric_limits<int64_t>::max();
   return check.block(columns.body);
 }
 

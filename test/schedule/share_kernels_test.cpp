@@ -40,6 +40,11 @@ std::string in_row(const std::string& statement) {
   return "  for p in 64 parallel {\n    " + statement + "\n  }\n";
 }
 
+// Not in vectors.
+std::string in_two_rows(const std::string& statement) {
+  return "  for p in 2 parallel {\n    " + statement + "\n  }\n";
+}
+
 bool are_one(const std::vector<Kernel>& kernels) {
   const SharedKernels s = share_kernels(kernels);
   for (const Kernel& k : s.kernels) {
@@ -95,7 +100,7 @@ TEST(ShareKernels, equal_kernels_share_without_scalars_whatever_their_names) {
 }
 
 TEST(ShareKernels, numbers_that_differ_alike_are_one_scalar) {
-  const auto k = with_numbers(in_row("%y[p*# + 7] = %x[p*# + 5]"), {"100", "200", "100"});
+  const auto k = with_numbers(in_two_rows("%y[p*# + 7] = %x[p*# + 5]"), {"100", "200", "100"});
   const SharedKernels s = share_kernels(k);
   ASSERT_EQ(s.kernels.size(), 1u);
   EXPECT_EQ(s.uses[2].scalars, (std::vector<int64_t>{100}));
@@ -214,7 +219,7 @@ TEST(ShareKernels, each_kernel_is_told_its_own) {
 // Two places of one expression differ in one kernel and not in the other.
 TEST(ShareKernels, what_is_shared_stays_one_object) {
   const auto square = [](int64_t n, int64_t m) {
-    Kernel k = kernel(in_row("%y[p*64] = 0.0"));  // not in vectors
+    Kernel k = kernel(in_two_rows("%y[p*64] = 0.0"));
     auto& row = std::get<loop::For>(k.body[0].node);
     auto& store = std::get<loop::Store>(row.body[0].node);
     const loop::Expr a = loop::load(0, DType::f32, row.loop.var * loop::Expr(n));
@@ -240,8 +245,8 @@ TEST(ShareKernels, what_is_shared_stays_one_object) {
 }
 
 TEST(ShareKernels, a_scalars_name_is_no_other_name) {
-  const SharedKernels s =
-      share_kernels(with_numbers(in_row("let number0 = p*#\n%y[number0] = 0.0"), {"64", "160"}));
+  const SharedKernels s = share_kernels(
+      with_numbers(in_two_rows("let number0 = p*#\n%y[number0] = 0.0"), {"64", "160"}));
   ASSERT_EQ(s.kernels.size(), 1u);
   EXPECT_EQ(s.kernels[0].scalars[1].name, "number_0");
 }
