@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """torch.compile's training steps by cleave beside Inductor's and eager's: accuracy, time, cold compilation, memory.
 
-    PYTHONPATH=build/release/python bench/peer_backend.py [MODEL ...] [--rounds 20] [--options memory_budget=60%]
+    PYTHONPATH=build/release/python bench/peer_backend.py [MODEL ...] [--rounds 20] [--options memory_budget=60%] [--target x86-64-v3]
 
 A step is the loss and its gradients in float32. Each backend runs in a process of its own, with empty caches. Columns:
 
@@ -25,6 +25,7 @@ from pathlib import Path
 
 from architectures import ARCHITECTURES, available, in_float64
 from distances import distance
+from peer_target import environment, tell_inductor
 
 BACKENDS = ("eager", "inductor", "cleave")
 
@@ -121,6 +122,7 @@ def one(name, backend, rounds, options, out):
     import torch.nn.functional as F
 
     warnings.filterwarnings("ignore", category=FutureWarning)
+    tell_inductor()
     torch.manual_seed(0)
     model, (x, t) = MODELS[name]()
     if backend == "float64":
@@ -163,7 +165,8 @@ def run_one(name, backend, arguments, folder):
     with tempfile.TemporaryDirectory() as cache:
         command = [sys.executable, __file__, "--one", name, backend, str(arguments.rounds), json.dumps(arguments.options),
                    str(out)]
-        done = subprocess.run(command, env={**os.environ, "TORCHINDUCTOR_CACHE_DIR": cache}, capture_output=True, text=True)
+        done = subprocess.run(command, capture_output=True, text=True,
+                              env={**environment(arguments.target), "TORCHINDUCTOR_CACHE_DIR": cache})
     if done.returncode or not out.exists():
         lines = [line for line in done.stderr.splitlines() if line.strip()]
         return next((line for line in reversed(lines) if "rror" in line), lines[-1] if lines else "no output")[:110]
@@ -207,7 +210,10 @@ def main():
     parser.add_argument("--all", action="store_true", help="all of bench/architectures.py, two minutes each")
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--options", type=lambda t: dict(x.split("=", 1) for x in t.split(",")), default={})
+    parser.add_argument("--target", default="native", help="x86-64-v3: all three use AVX2 alone")
     arguments = parser.parse_args()
+    if arguments.target != "native":
+        arguments.options["target"] = arguments.target
     if importlib.util.find_spec("torch") is None or importlib.util.find_spec("cleave") is None:
         print("skipped: torch or cleave is missing (PYTHONPATH=build/release/python)")
         return 77
@@ -218,7 +224,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
             results = {b: run_one(name, b, argparse.Namespace(rounds=0 if b == "float64" else arguments.rounds,
-                                                              options=arguments.options), Path(folder))
+                                                              options=arguments.options, target=arguments.target),
+                                  Path(folder))
                        for b in ("float64", *BACKENDS)}
             if isinstance(results["float64"], str):
                 print(f"{name:<32} | {results['float64']}", flush=True)
