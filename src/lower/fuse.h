@@ -19,6 +19,7 @@
 //           A row that is padded, or a part of it, is computed with the row.
 //   turned  Calls that read the same values in another order are computed where the group reads
 //           them, and stored in their own (schedule/group_orders.h).
+//   merged  Groups that read the same value merge where a call of one reads what the other does.
 //   again   A recomputed value is needed late. It isn't moved up, before an unfused kernel, to be
 //           computed with its first copy, since it would have to be kept from there on.
 //   near    Calls with many unfused kernels between them stay apart, since what runs early takes
