@@ -81,7 +81,8 @@ bool KeptValues::is_dear(ValueId v) {
   const OpView op = graph.view(graph.value(v).def);
   const int64_t elements = std::max<int64_t>(numel_of(static_shape(graph.type(v))), 1);
   if (op.def().cost.present() && (*op.def().cost)(op).flops / elements >= dear_flops) return true;
-  return is_gathered(v);
+  // Threads that share a row read what lies apart at the same time.
+  return !c_.loops.many_threads && is_gathered(v);
 }
 
 bool KeptValues::is_gathered(ValueId v) {
