@@ -79,11 +79,13 @@ int64_t longest_row(const Block& b) {
   return out;
 }
 
+// What runs in lanes: elements of a loop, 16 columns, or 64, which must be adjacent.
+enum class LanesOf : uint8_t { loop, few_columns, columns };
+
 class LaneCheck {
  public:
-  // is_wide: 64 lanes, whose elements are adjacent.
-  LaneCheck(const Kernel& k, bool columns, bool is_wide)
-      : kernel_(k), columns_(columns), is_wide_(is_wide) {}
+  LaneCheck(const Kernel& k, LanesOf of)
+      : kernel_(k), columns_(of != LanesOf::loop), is_wide_(of == LanesOf::columns) {}
 
   LaneStrides strides;
   // A lane for each row, whose loops have at most so many iterations; 0: they run in lanes instead
@@ -255,13 +257,13 @@ bool independent(const Kernel& k, const For& f, const LaneStrides& strides) {
 }  // namespace
 
 bool runs_in_lanes(const Kernel& k, const Expr& var, const Block& independent) {
-  LaneCheck check(k, false, false);
+  LaneCheck check(k, LanesOf::loop);
   check.strides.set(var, 1);
   return check.block(independent);
 }
 
 bool runs_in_lanes(const Kernel& k, const For& f, bool rows) {
-  LaneCheck check(k, f.kind == ForKind::lanes, f.kind == ForKind::lanes);
+  LaneCheck check(k, f.kind == ForKind::lanes ? LanesOf::columns : LanesOf::loop);
   if (f.kind == ForKind::parallel)
     check.strides.set(f.loop.var, 1);
   else
@@ -276,14 +278,14 @@ bool runs_in_lanes(const Kernel& k, const For& f, bool rows) {
 }
 
 bool runs_in_few_lanes(const Kernel& k, const For& columns) {
-  LaneCheck check(k, true, false);
+  LaneCheck check(k, LanesOf::few_columns);
   check.strides.set_lane(columns.loop.var);
   return check.block(columns.body);
 }
 
 bool runs_in_lanes(const Kernel& k, const Reduce& r) {
   if (!folds_in_lanes(r)) return false;
-  LaneCheck check(k, false, false);
+  LaneCheck check(k, LanesOf::loop);
   check.strides.set_lane(r.loops.back().var);
   const bool plain = std::ranges::all_of(r.body, [](const Stmt& s) {
     return std::holds_alternative<Let>(s.node) || std::holds_alternative<Store>(s.node) ||

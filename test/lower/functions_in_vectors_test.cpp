@@ -78,12 +78,15 @@ constexpr const char* readers[] = {
 TEST(FunctionsInVectors, whatever_order_elements_are_read_in) {
   for (const std::string source : sources)
     for (const std::string reader : readers)
-      for (const std::string also : {"", ", %f"}) {
-        const std::string text =
+      for (const auto& [also, dtype] :
+           {std::pair("", "f32"), std::pair(", %f", "f32"), std::pair(", %f", "bf16")}) {
+        std::string text =
             "graph @g(%x: input f32[4,48,96], %y: input f32[4,96,48], %a: input f32[4,48,40], "
             "%b: input f32[4,48,56], %c: input f32[4,40,48], %d: input f32[4,56,48], "
             "%w: input f32[4,48,200], %h: input f32[4,144,32], %i: input i64[96]) {\n  " +
             source + "\n  %f = gelu(%e)\n  " + reader + "\n  return %r" + also + "\n}\n";
+        for (size_t at; (at = text.find("f32")) != text.npos && dtype != std::string("f32");)
+          text.replace(at, 3, dtype);
         EXPECT_EQ(scalar_loops(text), std::vector<std::string>()) << text;
       }
 }
