@@ -21,7 +21,7 @@ build/%/build.ninja:
 demo:
 	@echo "== demo 1 of 4: packages"
 	@script/setup
-	@echo "== demo 2 of 4: build the command (5 minutes on 2 cores, the first time)"
+	@echo "== demo 2 of 4: build the command (7 minutes on 2 cores, the first time)"
 	@$(MAKE) -s build/release/build.ninja
 	@$(NINJA) -C build/release cleave_tool
 	@echo "== demo 3 of 4: the text"
