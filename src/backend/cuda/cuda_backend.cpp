@@ -68,7 +68,7 @@ Result<BuiltCode> CudaBackend::build(const LoweredProgram&, const EmittedCode& c
                                      Executor& executor, cache::Store* cache) {
   const int64_t compiled = cubins_.compiled();
   const CudaDevicePtr device = device_of_target();
-  // With the kernels of library calls, of which one may take as long as many of ours: they are first.
+  // With the kernels of library calls, of which one may take as long as many of ours: these first.
   const auto calls = cuda_library_device(target().cuda_arch, index_)->waiting();
   const auto load = [&](size_t i) -> Result<LoadedCubin> {
     if (i >= calls.size()) {
