@@ -61,8 +61,7 @@ class GroupReads {
   loop::KernelSheet sheet_;
   loop::IndexMath math_;
   loop::Expr element_, row_;
-  loop::Expr
-      next_;  // the variable in which neighbours in the row differ; none: a row is an element
+  loop::Expr next_;  // in which neighbours in the row differ; undefined: a row is an element
   std::unordered_set<uint32_t> inside_;
   std::set<IndexKey> seen_;
 };

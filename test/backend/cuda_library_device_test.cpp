@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/cuda/cuda_backend.h"
+#include "backend/cuda/plain_convolution.h"
+#include "base/target.h"
 #include "cache/memory_cache.h"
 #include "test/backend/fake/fake_driver.h"
 
@@ -104,6 +107,17 @@ TEST(CudaLibraryDevice, a_gpu_without_a_compiler_says_what_is_missing) {
     ASSERT_FALSE(loaded.ok());
     EXPECT_EQ(loaded.failure().message, "no NVRTC");
   }
+}
+
+// Not at its first launch alone, which would hide a failure until a step runs.
+TEST(CudaLibraryDevice, a_build_loads_what_waits) {
+  const auto device = cuda_library_device(90, 9);  // of no other test
+  (void)value_or_throw(device->kernel(finish_convolution_call(DType::f32)));
+  ASSERT_EQ(device->waiting().size(), 1u);
+  CudaBackend backend(Target::named("sm_90"), 9, {.device = no_device, .compiler = no_compiler});
+  const auto threads = make_thread_pool(1);
+  ASSERT_TRUE(backend.build({}, EmittedCode(), *threads, nullptr).ok());
+  EXPECT_TRUE(device->waiting().empty());
 }
 
 }  // namespace

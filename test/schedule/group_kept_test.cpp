@@ -64,5 +64,30 @@ TEST(GroupKept, elements_that_are_stored_apart_wait) {
   EXPECT_EQ(local_buffers(p.kernels[0]), 1u) << loop::print(p.kernels[0]);
 }
 
+// Three passes read %u, of which the first one reads across memory, directly or through views.
+TEST(GroupKept, what_is_read_across_memory_is_read_once) {
+  const auto norm = [](const std::string& calls) {
+    return fused("32,40", calls +
+                              "  %m = mean(%u; dim=[1], keepdim=true)\n  %d = sub(%u, %m)\n"
+                              "  %q = mul(%d, %d)\n  %v = sum(%q; dim=[1], keepdim=true)\n"
+                              "  %y = div(%d, %v)\n");
+  };
+  const auto reads_of = [](const loop::Kernel& k) {
+    const std::string text = loop::print(k), body = text.substr(text.find('{'));
+    size_t count = 0;
+    for (size_t at = body.find("%x["); at != body.npos; at = body.find("%x[", at + 1)) ++count;
+    return count;
+  };
+  for (const char* across :
+       {"  %t = permute(%x; dims=[1,0])\n  %u = neg(%t)\n", "  %u = permute(%x; dims=[1,0])\n"}) {
+    const LoweredProgram p = norm(across);
+    ASSERT_EQ(p.kernels.size(), 1u);
+    EXPECT_GE(local_buffers(p.kernels[0]), 1u) << loop::print(p.kernels[0]);
+    EXPECT_LE(reads_of(p.kernels[0]), 2u) << loop::print(p.kernels[0]);  // kept, and added up
+  }
+  const LoweredProgram along = norm("  %u = neg(%x)\n");
+  EXPECT_EQ(local_buffers(along.kernels.at(0)), 0u);
+}
+
 }  // namespace
 }  // namespace cleave
