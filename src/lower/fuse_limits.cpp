@@ -69,6 +69,27 @@ bool is_small_part(const FuseGrouping& p, int32_t from, int32_t g) {
   return p.costs.is_worth_repeating(flops, part.elements, whole.elements);
 }
 
+// Whether calls of the two groups that read folds of either could have joined what both are.
+bool fit_rows_together(const FuseGrouping& p, int32_t from, int32_t g) {
+  const FuseGroup &a = p.groups.all[from], &b = p.groups.all[g];
+  if (a.forms.empty() && b.forms.empty()) return true;
+  FuseGroup both;
+  both.elements = (a.forms.empty() ? b : a).elements;
+  for (const FuseGroup* group : {&a, &b}) {
+    both.nodes.insert(both.nodes.end(), group->nodes.begin(), group->nodes.end());
+    both.forms.insert(both.forms.end(), group->forms.begin(), group->forms.end());
+  }
+  const auto is_fold_of_both = [&](ValueId v) {
+    const FuseCall* maker = p.calls.maker_of(p.graph, v);
+    const int32_t made_by = p.group_of(v);
+    return maker && maker->kind == FuseCall::Kind::fold && (made_by == from || made_by == g);
+  };
+  return std::ranges::all_of(both.nodes, [&](NodeId n) {
+    return std::ranges::none_of(p.calls[n].materialized_reads, is_fold_of_both) ||
+           fits_rows(p.graph, p.calls, p.costs, n, both);
+  });
+}
+
 // Whether the value has one element for each row that the group folds.
 bool is_of_rows(const FuseGrouping& p, ValueId v, const FuseGroup& group) {
   return !group.forms.empty() && numel_of(static_shape(p.graph.type(v))) == group.forms[0].results;
@@ -138,7 +159,7 @@ bool may_merge(const FuseGrouping& p, int32_t from, int32_t g) {
   if (std::max(a.last_kernel, b.last_kernel) - std::min(a.first_kernel, b.first_kernel) >
       max_kernel_distance)
     return false;
-  if (position(p, from) > position(p, g)) return false;
+  if (position(p, from) > position(p, g) || !fit_rows_together(p, from, g)) return false;
   for (const int32_t r : a.readers)
     if (const int32_t reader = p.groups.find(r);
         reader != g && position(p, reader) < position(p, g))

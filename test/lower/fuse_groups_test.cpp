@@ -104,5 +104,22 @@ TEST(FuseGroups, groups_do_not_merge_around_what_reads_one_of_them) {
             (Groups{"a", "c"}));
 }
 
+// The gradient of a norm of few long columns: sums of all rows come first, in parts.
+TEST(FuseGroups, what_reads_sums_of_long_columns_stays_apart) {
+  const auto text = [](int64_t rows, int64_t columns) {
+    return fmt::format(
+        "graph @g(%x: input f32[{0},{1}], %y: input f32[{0},{1}]) {{\n"
+        "  %p = mul(%x, %y)\n  %a = sum(%p; dim=[0])\n  %b = sum(%x; dim=[0])\n"
+        "  %q = mul(%y, %a)\n  %r = sub(%x, %q)\n  %c = sub(%r, %b)\n"
+        "  return %a, %b, %c\n}}\n",
+        rows, columns);
+  };
+  for (const bool merged : {false, true}) {
+    const FuseReaders readers{.of_size = false, .merged = merged};
+    EXPECT_EQ(groups_of(text(100000, 24), readers), (Groups{"a b", "c"})) << merged;
+    EXPECT_EQ(groups_of(text(16, 24), readers), Groups{"a b c"}) << merged;
+  }
+}
+
 }  // namespace
 }  // namespace cleave
