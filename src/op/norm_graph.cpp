@@ -46,8 +46,16 @@ void NormTerms::complete(Builder& b) {
   g = weight.valid() ? b.mul(dy, weight) : dy;
 }
 
+// With a weight for each statistic the means are those of dy, times it: one pass adds up what dx,
+// dweight and dbias need.
 ValueId NormTerms::dx(Builder& b) const {
   if (fixed) return b.mul(g, rstd);
+  if (weight.valid() && statistic == parameter) {
+    const CallOperand count = count_operand(b, x, statistic);
+    ValueId centred = b.sub(dy, b.mul(h, b.div(dweight(b), count)));
+    if (mean.valid()) centred = b.sub(centred, b.div(dbias(b), count));
+    return b.mul(b.mul(rstd, weight), centred);
+  }
   ValueId centred = b.sub(g, b.mul(h, b.mean(b.mul(g, h), statistic, true)));
   if (mean.valid()) centred = b.sub(centred, b.mean(g, statistic, true));
   return b.mul(rstd, centred);

@@ -3,6 +3,7 @@
 //   h = (x - mean) * rstd        y = h * weight + bias           g = dy * weight
 //   dx = rstd * (g - mean of g - h * mean of (g * h))            means over the dims of a statistic
 //   dweight = sum of dy * h      dbias = sum of dy               over the dims weight doesn't have
+//   dx = rstd * weight * (dy - dbias / n - h * dweight / n)      with a weight for each statistic
 //
 // An RMS norm has no mean: x replaces x - mean, and the mean of g drops out. Fixed statistics
 // (evaluation) are constants of the call: dx = rstd * g.
