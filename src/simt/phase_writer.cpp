@@ -170,7 +170,7 @@ void PhaseWriter::parallel(const loop::For& f) {
   if (!has_loops) return flat_parts(f);
   if (const loop::For* row = flat_row(f)) return flat_rows(f, *row);
   const int team = team_threads(f.body, from_);
-  if (const int64_t n = rows_at_once(f, team); n > 1) return rows(f, team, n);
+  if (const int64_t n = rows_at_once(f, team); n > 0) return rows(f, team, n);
   teams(f, team);
 }
 

@@ -26,7 +26,22 @@ TEST(RowsAtOnce, what_all_rows_read_is_read_once) {
   EXPECT_EQ(k.phases[0].blocks, 128 / 4 / 4);  // of 4 teams
   EXPECT_EQ(test::count<CopyIn>(made(130, 256)), 2 + 1 + 1);
   EXPECT_EQ(test::count<CopyIn>(made(131, 256)), 1 + 1 + 1);
-  EXPECT_EQ(test::count<CopyIn>(made(128, 512)), 4 + 1 + 1);  // in a loop over two chunks
+  EXPECT_EQ(test::count<CopyIn>(made(128, 512)), 4 + 1 + 1);
+  EXPECT_EQ(test::count<CopyIn>(made(128, 4096)), 4 + 1 + 1);  // in a loop over chunks
+}
+
+// A row of 18 chunks has 18 threads, not 32 of which 14 are idle.
+TEST(RowsAtOnce, few_threads_have_nothing_to_do) {
+  for (const auto& [n, team] :
+       {std::pair{24, 3}, {40, 5}, {144, 18}, {240, 30}, {672, 84}, {1152, 144}, {2560, 320}}) {
+    const Kernel k = made(4096, n);
+    const Phase& phase = k.phases[0];
+    const int teams = phase.threads / team;
+    EXPECT_LE(phase.threads - teams * team, phase.threads / 16) << n;
+    EXPECT_EQ(phase.blocks, (4096 / 4 + teams - 1) / teams) << n;
+    EXPECT_EQ(phase.threads % 32, 0) << n;
+  }
+  EXPECT_EQ(made(4096, 256).phases[0].threads, 128);
 }
 
 TEST(RowsAtOnce, compute_what_the_loops_say) {
@@ -41,6 +56,10 @@ TEST(RowsAtOnce, compute_what_the_loops_say) {
                                   {2048, 16},
                                   {1032, 40},
                                   {128, 520},
+                                  {132, 144},
+                                  {1000, 24},
+                                  {130, 672},
+                                  {66, 2560},
                                   {64, 1024},
                                   {16, 4096},
                                   {8, 8200}})
@@ -58,6 +77,7 @@ TEST(RowsAtOnce, others_are_a_row_each) {
   EXPECT_EQ(copies(norm, 32), 2 + 1 + 1);
   EXPECT_EQ(copies(norm, 16), 1 + 1 + 1);
   EXPECT_EQ(test::count<CopyIn>(mapped(of(norm, 128, 256))), 1 + 1 + 1);
+  EXPECT_EQ(map_threads(test::loops(of(own, 128, 256)), small).phases[0].threads, 128);
 }
 
 }  // namespace
