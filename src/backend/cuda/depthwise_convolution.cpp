@@ -13,13 +13,12 @@ namespace {
 
 using Product = ConvolutionProduct;
 
-constexpr int64_t block_warps = device_threads / 32;
-// `strip` of device/depthwise.h.
-constexpr int64_t strip_places = 8;
+// `strip` and `summed_channels` of device/depthwise.h.
+constexpr int64_t strip_places = 8, summed_channels = 8;
 constexpr int64_t sum_bytes = sizeof(float);
 constexpr int64_t read_bytes = 8;  // of neighbouring channels, which a thread reads at once
-// Warps that keep a GPU of 132 processors busy, and terms that are summed in f32.
-constexpr int64_t many_warps = 4096, most_terms = 2048;
+// Threads that keep a GPU of 132 processors busy, and terms that are summed in f32.
+constexpr int64_t many_threads = int64_t{1} << 17, most_terms = 2048;
 
 int64_t rounded_up(int64_t a, int64_t unit) { return (a + unit - 1) / unit * unit; }
 int64_t divided_up(int64_t a, int64_t unit) { return (a + unit - 1) / unit; }
@@ -32,15 +31,15 @@ int64_t neighbour_count(int64_t channels, int64_t most) {
 
 // How the work of a weight's gradient is shared out; it follows from the spec alone.
 struct WeightShares {
-  int64_t channels, lines, parts, warps;  // neighbours; lines of a warp
+  int64_t channels, lines, parts, threads;  // neighbours; lines of a thread
   explicit WeightShares(const ConvolutionSpec& s)
       : channels(neighbour_count(s.groups, read_bytes / size_of(s.dtype))) {
     const int64_t all = s.images * s.small[1];
-    const int64_t of_a_line = divided_up(s.groups, 32 * channels) * s.kernel[1];
-    lines = std::clamp<int64_t>(all * of_a_line / many_warps, 1,
+    const int64_t of_a_line = s.groups / channels * s.kernel[1];
+    lines = std::clamp<int64_t>(all * of_a_line / many_threads, 1,
                                 std::max<int64_t>(1, most_terms / s.small[2]));
     parts = divided_up(all, lines);
-    warps = of_a_line * parts;
+    threads = of_a_line * parts;
   }
 };
 
@@ -94,10 +93,10 @@ class Depthwise final : public LibraryFunction {
     const WeightShares shares(spec_);
     const device::Int channels = spec_.groups, taps = taps_, parts = shares.parts,
                       lines = shares.lines;
-    launch(*main_, divided_up(shares.warps, block_warps), queue, convolution_arguments(spec_),
-           lines, at[At::image], at[At::other], scratch);
-    launch(*other_, divided_up(channels, 32) * taps, queue, channels, taps, parts, scratch,
-           at[At::out]);
+    launch(*main_, blocks_for(shares.threads), queue, convolution_arguments(spec_), lines,
+           at[At::image], at[At::other], scratch);
+    launch(*other_, divided_up(channels, summed_channels) * taps, queue, channels, taps, parts,
+           scratch, at[At::out]);
   }
   const LibraryFunction& plain() const {
     const std::lock_guard lock(mutex_);

@@ -7,8 +7,8 @@
 //                         channels of `strip` neighbouring positions; a line of taps is in
 //                         registers, and each number of the image is read once for it
 //   depthwise_spread      to_large with stride 2
-//   depthwise_to_weight   a warp has 32 * V channels of some lines, and the taps of a line of the
-//                         kernel, which each thread sums into sums[lines, tap, channel]
+//   depthwise_to_weight   a thread has V channels of some lines, and the taps of a line of the
+//                         kernel, which it sums into sums[lines, tap, channel]
 //   depthwise_sum_weight  adds these up in f64, in order
 //
 // Any order of sums follows from the sizes alone.
@@ -171,8 +171,8 @@ CLEAVE_DEVICE void depthwise_spread(const ConvolutionArguments& p, const T* smal
   }
 }
 
-// A warp has 32 * V channels of some lines, and a line of the kernel: the kernel's other lines,
-// which read the same gradient, are its neighbours.
+// Neighbouring threads have neighbouring channels, then the kernel's other lines, which read the
+// same gradient, so that few channels fill a warp, too.
 template <class T, int V, int K, int Stride>
 CLEAVE_DEVICE void depthwise_to_weight(const ConvolutionArguments& p, Int lines, const T* large,
                                        const T* small, typename Sums<T>::type* to) {
@@ -181,19 +181,17 @@ CLEAVE_DEVICE void depthwise_to_weight(const ConvolutionArguments& p, Int lines,
   // Positions that are read before one is used. With 7 taps their registers would cost half of the
   // warps: 487 us in place of 296 for 64 images of 96 x 56 x 56 (H200, 2026-11).
   constexpr int ahead = K < 7 ? columns : 1;
-  constexpr unsigned warps = depthwise_threads / 32;
   const Int channels = p.large_channels;
   const Int all_lines = p.images * p.small[1], parts = (all_lines + lines - 1) / lines;
-  const auto wide_blocks = static_cast<unsigned>((channels + 32 * V - 1) / (32 * V));
-  const unsigned units = wide_blocks * K * static_cast<unsigned>(parts);
+  const auto vectors = static_cast<unsigned>(channels / V);
+  const unsigned units = vectors * K * static_cast<unsigned>(parts);
   const int rows = static_cast<int>(p.large[1]), width = static_cast<int>(p.large[2]),
             small_rows = static_cast<int>(p.small[1]), small_width = static_cast<int>(p.small[2]);
-  for (unsigned unit = blockIdx.x * warps + threadIdx.x / 32; unit < units;
-       unit += gridDim.x * warps) {
-    const int i = static_cast<int>(unit % K);
-    const unsigned part = unit / K / wide_blocks;
-    const Int channel = (unit / K % wide_blocks * 32 + threadIdx.x % 32) * V;
-    if (channel >= channels) continue;
+  for (unsigned unit = blockIdx.x * unsigned(depthwise_threads) + threadIdx.x; unit < units;
+       unit += gridDim.x * unsigned(depthwise_threads)) {
+    const int i = static_cast<int>(unit / vectors % K);
+    const unsigned part = unit / vectors / K;
+    const Int channel = Int(unit % vectors) * V;
     S sums[K][V] = {};
     const Int begin = part * lines, end = begin + lines < all_lines ? begin + lines : all_lines;
     for (Int at = begin; at < end; ++at) {
@@ -240,17 +238,18 @@ CLEAVE_DEVICE void depthwise_to_weight(const ConvolutionArguments& p, Int lines,
   }
 }
 
-// 32 channels of a tap to a block, each eighth part to a thread.
+// Some channels of a tap to a block, and of those a share of the parts to a thread.
+constexpr int summed_channels = 8;
 template <class T>
 CLEAVE_DEVICE void depthwise_sum_weight(Int channels, Int taps, Int parts,
                                         const typename Sums<T>::type* sums, T* weight) {
   using S = typename Sums<T>::type;
-  constexpr int shares = depthwise_threads / 32;
-  CLEAVE_SHARED double totals[shares][32];
-  const Int wide_blocks = (channels + 31) / 32;
-  const Int share = threadIdx.x / 32, lane = threadIdx.x % 32;
-  for (Int b = blockIdx.x; b < wide_blocks * taps; b += gridDim.x) {
-    const Int channel = b % wide_blocks * 32 + lane, tap = b / wide_blocks;
+  constexpr int shares = depthwise_threads / summed_channels;
+  CLEAVE_SHARED double totals[shares][summed_channels];
+  const Int blocks = (channels + summed_channels - 1) / summed_channels;
+  const Int share = threadIdx.x / summed_channels, lane = threadIdx.x % summed_channels;
+  for (Int b = blockIdx.x; b < blocks * taps; b += gridDim.x) {
+    const Int channel = b % blocks * summed_channels + lane, tap = b / blocks;
     double total = 0;
     for (Int part = share; channel < channels && part < parts; part += shares)
       total += sums[(part * taps + tap) * channels + channel];
