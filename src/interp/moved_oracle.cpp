@@ -167,7 +167,8 @@ Result<Arrays> run_moved(const Graph& g, NodeId n, std::vector<const Array*> ope
   double whole = 0, noise = normalised_noise(g, n, operands, results);
   if (cancels_inside(g.view(n)))
     for (const Array* x : operands) whole = std::max(whole, x ? largest(*x) : 0);
-  const bool sums = has(node.op->traits, Trait::reduction | Trait::compute_intensive);
+  const bool sums = has(node.op->traits, Trait::reduction | Trait::compute_intensive) ||
+                    node.op->name.starts_with("fft_");
   for (Array& a : results) {
     if (sums) whole = std::max(whole, 0.25 * largest(a));
     rounding.move_elements(a, rounding.type_of(g.view(n), a.dtype), a.dtype,
