@@ -350,6 +350,8 @@ void time_all(Gpu& gpu) {
   time_attention(gpu, half, 4, 32, 2048, 64);
   time_attention(gpu, half, 32, 12, 512, 64);
   time_attention(gpu, half, 8, 16, 4096, 128);
+  time_attention(gpu, half, 64, 12, 197, 64);  // of a ViT
+  time_attention(gpu, half, 32, 12, 577, 64);
   time_attention(gpu, DType::f32, 4, 12, 1024, 64);
   const SortSpec sort{.outer = 64, .length = 50304, .count = 50304};
   std::printf("%-5s %-28s ", "f32", "sort 64 x 50304");

@@ -46,7 +46,7 @@ std::optional<Call> call_of(const OpView& op) {
   const auto is_width = [](int64_t n) { return n > 0 && n % 8 == 0 && n <= 256; };
   c.is_one_kernel = (q.dtype == DType::bf16 || q.dtype == DType::f16) && !op.has(c.mask) &&
                     op.float_attr("dropout_p") == 0 && is_width(width) && is_width(size(v, 1)) &&
-                    rows > 1 && columns > 1 && (!c.is_gradient || columns % 128 == 0);
+                    rows > 1 && columns > 1;
   return c;
 }
 

@@ -1,7 +1,8 @@
 // Attention of the CUDA backend on a simulated device beside that of the CPU.
-// tests: plain_attention.cpp cudnn_attention.cpp cudnn_graph.cpp
+// tests: plain_attention.cpp cudnn_attention.cpp cudnn_graph.cpp padded_keys.cpp
 #include "backend/cuda/library_attention.h"
 
+#include <cmath>
 #include <set>
 
 #include "backend/cuda/cudnn_attention.h"
@@ -74,6 +75,47 @@ TEST(CudaAttention, PartsOfGradients) {
   }
   EXPECT_GE(split.size(), 3u);
   EXPECT_GT(in_groups, 0);
+}
+
+// Of a cuDNN that reads past keys: gradients whose keys are no multiple of 128 are its too.
+TEST(CudaAttention, RandomGradientsOfPaddedKeys) {
+  Random random(6);
+  const auto device = simulated_device(true, 3, SimulatedCudnn::reads_past_keys);
+  int64_t padded = 0;
+  for (int round = 0; round < 200; ++round) {
+    const LibraryCase c = attention_gradient_case(random);
+    const auto& s = std::get<AttentionBackwardSpec>(c.spec);
+    if (!cuda::CudnnAttentionGradient::takes(s)) continue;
+    const int64_t before = simulated_cudnn_runs();
+    expect_as_the_cpu(c, device);
+    EXPECT_GT(simulated_cudnn_runs(), before) << c.text;
+    EXPECT_EQ(cuda::CudnnAttentionGradient::pads(s, *device->cudnn()),
+              s.forward.columns % 128 != 0);
+    padded += s.forward.columns % 128 != 0;
+  }
+  EXPECT_GT(padded, 10);
+}
+
+// What is added has no weight, however small the other scores are.
+TEST(CudaAttention, PaddedKeysBesideVerySmallScores) {
+  Random random(7);
+  const auto device = simulated_device(true, 3, SimulatedCudnn::reads_past_keys);
+  for (int round = 0; round < 200; ++round) {
+    LibraryCase c = attention_gradient_case(random);
+    auto& s = std::get<AttentionBackwardSpec>(c.spec);
+    if (!cuda::CudnnAttentionGradient::takes(s) || s.forward.columns % 128 == 0) continue;
+    if (s.forward.is_causal) continue;
+    // Queries of 1 and keys of -100 in each place: scores whose exponential is 0.
+    using At = AttentionOperand;
+    fill(c.operands[At::query], s.forward.dtype, 1);
+    fill(c.operands[At::key], s.forward.dtype, -100);
+    const double score = -100.0 * static_cast<double>(s.forward.width) * s.forward.scale;
+    fill(c.operands[At::logsumexp], DType::f32,
+         score + std::log(static_cast<double>(s.forward.columns)));
+    expect_as_the_cpu(c, device);
+    return;
+  }
+  FAIL() << "no such case";
 }
 
 TEST(CudaAttention, RandomCallsWithoutCudnn) {

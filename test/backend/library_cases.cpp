@@ -276,6 +276,12 @@ LibraryCase odd_gemm_case(Random& random) {
   return c;
 }
 
+void fill(CaseOperand& x, DType dtype, double value) {
+  const auto size = static_cast<size_t>(size_of(dtype));
+  for (size_t i = static_cast<size_t>(x.offset); i + size <= x.bytes.size(); i += size)
+    write(x.bytes.data() + i, dtype, value);
+}
+
 LibraryCase attention_case(Random& random) {
   LibraryCase c;
   AttentionSpec s;

@@ -40,6 +40,9 @@ LibraryCase convolution_case(Random& random);
 LibraryCase depthwise_case(Random& random);
 LibraryCase sort_case(Random& random);
 
+// All of its elements are the value.
+void fill(CaseOperand& x, DType dtype, double value);
+
 // The operands after the CPU's library has run.
 std::array<CaseOperand, max_library_operands> expected(const LibraryCase& c);
 

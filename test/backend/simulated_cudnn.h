@@ -6,7 +6,8 @@
 
 namespace cleave::test {
 
-cuda::CudnnApi simulated_cudnn();
+enum class SimulatedCudnn { newest, reads_past_keys /* 9.14 */ };
+cuda::CudnnApi simulated_cudnn(SimulatedCudnn which = SimulatedCudnn::newest);
 
 // Graphs and convolutions that it has run so far: tests see that it was asked.
 int64_t simulated_cudnn_runs();

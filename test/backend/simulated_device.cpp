@@ -6,7 +6,6 @@
 #include <map>
 
 #include "cleave/dtype.h"
-#include "test/backend/simulated_cudnn.h"
 // The texts come after what they are simulated by.
 #include "test/backend/simulated_threads.h"
 
@@ -20,6 +19,7 @@
 #include "backend/cuda/device/convolution.h"
 #include "backend/cuda/device/copy.h"
 #include "backend/cuda/device/depthwise.h"
+#include "backend/cuda/device/pad_keys.h"
 #include "backend/cuda/device/product.h"
 #include "backend/cuda/device/sort.h"
 
@@ -87,6 +87,11 @@ void add_attention(Bodies& to) {
   add("attention_dmask", body_of(attention_dmask<T>));
 }
 template <class T>
+void add_padding(Bodies& to) {
+  to[fmt::format("pad_keys<{}>", name<T>)] = body_of(pad_keys<T>);
+  to[fmt::format("unpad_keys<{}>", name<T>)] = body_of(unpad_keys<T>);
+}
+template <class T>
 void add_convolution(Bodies& to) {
   const auto add = [&](const char* f, Body body) {
     to[fmt::format("{}<{}>", f, name<T>)] = std::move(body);
@@ -143,6 +148,7 @@ Bodies all_bodies() {
   to["unpack_matrix<bf16, Nibbles>"] = body_of(unpack_matrix<bf16, Nibbles>);
   to["unpack_matrix<f16, Nibbles>"] = body_of(unpack_matrix<f16, Nibbles>);
   add_attention<f32>(to), add_attention<bf16>(to), add_attention<f16>(to);
+  add_padding<bf16>(to), add_padding<f16>(to);
   add_convolution<f64>(to), add_convolution<f32>(to);
   add_convolution<bf16>(to), add_convolution<f16>(to);
   add_depthwise<f32, 1, 2>(to);
@@ -165,10 +171,11 @@ class Kernel final : public cuda::DeviceKernel {
 
 class Device final : public cuda::LibraryDevice {
  public:
-  Device(bool has_libraries, int64_t most_blocks) : most_blocks_(most_blocks) {
+  Device(bool has_libraries, int64_t most_blocks, SimulatedCudnn cudnn)
+      : most_blocks_(most_blocks) {
     if (!has_libraries) return;
     cublas_ = std::make_shared<cuda::Cublas>(simulated_cublas());
-    cudnn_ = std::make_shared<cuda::Cudnn>(simulated_cudnn());
+    cudnn_ = std::make_shared<cuda::Cudnn>(simulated_cudnn(cudnn));
   }
   Result<cuda::DeviceKernelPtr> kernel(const cuda::DeviceCall& call) const override {
     static const Bodies bodies = all_bodies();
@@ -187,8 +194,9 @@ class Device final : public cuda::LibraryDevice {
 
 }  // namespace
 
-cuda::LibraryDevicePtr simulated_device(bool has_libraries, int64_t most_blocks) {
-  return std::make_shared<Device>(has_libraries, most_blocks);
+cuda::LibraryDevicePtr simulated_device(bool has_libraries, int64_t most_blocks,
+                                        SimulatedCudnn cudnn) {
+  return std::make_shared<Device>(has_libraries, most_blocks, cudnn);
 }
 
 }  // namespace cleave::test

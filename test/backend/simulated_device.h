@@ -7,10 +7,12 @@
 // grid has at most `most_blocks`, whatever is asked for.
 #pragma once
 #include "backend/cuda/library_device.h"
+#include "test/backend/simulated_cudnn.h"
 
 namespace cleave::test {
 
-cuda::LibraryDevicePtr simulated_device(bool has_libraries = true, int64_t most_blocks = 3);
+cuda::LibraryDevicePtr simulated_device(bool has_libraries = true, int64_t most_blocks = 3,
+                                        SimulatedCudnn cudnn = SimulatedCudnn::newest);
 
 // What simulated_device's cuBLASLt is made of. Its heuristic has no algorithm for a single number.
 cuda::CublasApi simulated_cublas();

@@ -1,6 +1,10 @@
 #include "backend/cuda/cudnn_attention.h"
 
+#include <algorithm>
+#include <array>
 #include <limits>
+
+#include "library/spec.h"
 
 namespace cleave::cuda {
 namespace {
@@ -155,6 +159,11 @@ bool CudnnAttentionGradient::takes(const AttentionBackwardSpec& s) {
          is_taken(s.dkey) && is_taken(s.dvalue);
 }
 
+bool CudnnAttentionGradient::pads(const AttentionBackwardSpec& s, const Cudnn& cudnn) {
+  constexpr size_t reads_past_keys = 91500;  // up to this version, where a tile isn't full
+  return !PaddedKeys::are_whole(s.forward) && cudnn.api().version() <= reads_past_keys;
+}
+
 AttentionSpec CudnnGradientSpec::part() const {
   AttentionSpec s = forward;
   if (sums == Sums::in_any_order) return s;
@@ -170,19 +179,24 @@ AttentionSpec CudnnGradientSpec::part() const {
 }
 
 int64_t CudnnAttentionGradient::scratch_bytes(const CudnnGradientSpec& s) {
-  const AttentionSpec f = s.part();
+  AttentionSpec f = s.part();
+  f.columns = round_up(f.columns, PaddedKeys::tile);  // as it may get them
   const int64_t delta = f.batch * f.heads * f.rows * int64_t{sizeof(float)};
-  return round_up(gradient_plan_bytes(f, s.sums) + dquery_bytes(f, s.sums) + delta, 64);
+  const int64_t own =
+      round_up(gradient_plan_bytes(f, s.sums) + dquery_bytes(f, s.sums) + delta, 64);
+  return own + PaddedKeys::scratch_bytes(s.forward);
 }
 
-Result<CudnnAttentionGradient> CudnnAttentionGradient::make(const CudnnGradientSpec& spec,
+Result<CudnnAttentionGradient> CudnnAttentionGradient::make(const CudnnGradientSpec& asked,
                                                             const CudnnPtr& cudnn,
-                                                            const LibraryDevice&) {
+                                                            const LibraryDevice& device) {
+  CudnnGradientSpec spec = asked;
+  std::optional<PaddedKeys> padding;
+  if (pads(asked, *cudnn)) {
+    CLEAVE_TRY(padding, PaddedKeys::make(asked, device));
+    static_cast<AttentionBackwardSpec&>(spec) = padding->padded();
+  }
   const AttentionSpec s = spec.part();
-  constexpr size_t reads_past_keys = 91500;  // up to this version, where a tile isn't full
-  if (s.columns % 128 != 0 && cudnn->api().version() <= reads_past_keys)
-    return unsupported("cudnn {}: a gradient of {} keys, expected a multiple of 128",
-                       cudnn->api().version(), s.columns);
   const Shape shape{s};
   CudnnGraph g(cudnn);
   const auto inner = [&](const Sizes4& sizes) { return g.inner(Type::f32, sizes); };
@@ -209,6 +223,10 @@ Result<CudnnAttentionGradient> CudnnAttentionGradient::make(const CudnnGradientS
 
   int64_t scores = g.matmul(query, key, inner(shape.scores));
   scores = g.pointwise(Do::mul, {scores, scale}, inner(shape.scores));
+  const int64_t open =
+      padding ? g.tensor(shape.type, {1, 1, 1, s.columns}, {s.columns, s.columns, s.columns, 1})
+              : 0;
+  if (padding) scores = g.pointwise(Do::add, {scores, open}, inner(shape.scores));
   scores = g.pointwise(Do::sub, {scores, sums}, inner(shape.scores));
   if (s.is_causal) scores = mask_causal(g, shape, scores, masked);
   const int64_t weights = g.pointwise(Do::exp, {scores}, inner(shape.scores));
@@ -232,19 +250,29 @@ Result<CudnnAttentionGradient> CudnnAttentionGradient::make(const CudnnGradientS
   }
 
   CLEAVE_TRY(CudnnPlan plan, std::move(g).plan(gradient_plan_bytes(s, spec.sums)));
-  CudnnAttentionGradient made(std::move(plan), spec);
+  CudnnAttentionGradient made(std::move(plan), spec, std::move(padding));
   made.query_ = query, made.key_ = key, made.value_ = value, made.out_ = out, made.sums_ = sums;
   made.dout_ = dout, made.dquery_ = dquery, made.dkey_ = dkey, made.dvalue_ = dvalue;
   made.delta_ = delta, made.dquery_sums_ = dquery_sums;
   made.scale_at_ = scale, made.masked_at_ = masked, made.one_at_ = one_at;
+  made.open_at_ = open;
   return made;
 }
 
-void CudnnAttentionGradient::run(void* const* at, void* scratch, void* queue) const {
+void CudnnAttentionGradient::run(void* const* operands, void* scratch, void* queue) const {
   using At = AttentionOperand;
   const AttentionSpec &all = spec_.forward, part = spec_.part();
+  std::array<void*, max_library_operands> at;
+  std::copy_n(operands, at.size(), at.begin());
+  const void* open = nullptr;
+  if (padding_) {
+    const PaddedKeys::Pointers padded = padding_->pointers(scratch);
+    at[At::key] = padded.key, at[At::value] = padded.value, open = padded.open;
+    at[At::dkey] = padded.dkey, at[At::dvalue] = padded.dvalue;
+    padding_->pad(operands, scratch, queue);
+  }
   const auto scale = static_cast<float>(all.scale);
-  char* workspace = static_cast<char*>(scratch);
+  char* workspace = static_cast<char*>(scratch) + (padding_ ? padding_->bytes() : 0);
   char* dquery_sums = workspace + gradient_plan_bytes(part, spec_.sums);
   char* delta = dquery_sums + dquery_bytes(part, spec_.sums);
   for (int64_t batch = 0; batch < all.batch; batch += part.batch)
@@ -270,8 +298,10 @@ void CudnnAttentionGradient::run(void* const* at, void* scratch, void* queue) co
           {one_at_, &one}};
       if (masked_at_ != 0) pointers.emplace_back(masked_at_, &masked_out);
       if (dquery_sums_ != 0) pointers.emplace_back(dquery_sums_, dquery_sums);
+      if (padding_) pointers.emplace_back(open_at_, open);
       plan_.run(pointers, workspace, queue);
     }
+  if (padding_) padding_->unpad(operands, scratch, queue);
 }
 
 }  // namespace cleave::cuda

@@ -6,9 +6,13 @@
 //               bits may differ from run to run.
 //               in_order: cuDNN keeps the gradient of scores, 2 bytes each, and multiplies it by
 //               the keys, of as many heads at a time as take 256 MiB, at least of one group.
+//               Up to 9.15, keys that are no multiple of 128 are padded first (padded_keys.h).
 #pragma once
+#include <optional>
+
 #include "backend/cuda/cudnn_graph.h"
 #include "backend/cuda/library_device.h"
+#include "backend/cuda/padded_keys.h"
 #include "library/attention_spec.h"
 
 namespace cleave::cuda {
@@ -48,6 +52,8 @@ struct CudnnGradientSpec : AttentionBackwardSpec {
 class CudnnAttentionGradient {
  public:
   static bool takes(const AttentionBackwardSpec& spec);
+  // Whether keys are padded for this version.
+  static bool pads(const AttentionBackwardSpec& spec, const Cudnn& cudnn);
   static int64_t scratch_bytes(const CudnnGradientSpec& spec);
   static bool reads(size_t position) {
     return position < AttentionOperand::mask || position >= AttentionOperand::out;
@@ -57,13 +63,15 @@ class CudnnAttentionGradient {
   void run(void* const* operands, void* scratch, void* queue) const;
 
  private:
-  CudnnAttentionGradient(CudnnPlan plan, const CudnnGradientSpec& spec)
-      : plan_(std::move(plan)), spec_(spec) {}
-  CudnnPlan plan_;  // of a part
-  CudnnGradientSpec spec_;
+  CudnnAttentionGradient(CudnnPlan plan, const CudnnGradientSpec& spec,
+                         std::optional<PaddedKeys> padding)
+      : plan_(std::move(plan)), spec_(spec), padding_(std::move(padding)) {}
+  CudnnPlan plan_;          // of a part
+  CudnnGradientSpec spec_;  // as cuDNN gets it
+  std::optional<PaddedKeys> padding_;
   int64_t query_ = 0, key_ = 0, value_ = 0, out_ = 0, sums_ = 0, dout_ = 0;
   int64_t dquery_ = 0, dkey_ = 0, dvalue_ = 0, delta_ = 0, dquery_sums_ = 0;
-  int64_t scale_at_ = 0, masked_at_ = 0, one_at_ = 0;
+  int64_t scale_at_ = 0, masked_at_ = 0, one_at_ = 0, open_at_ = 0;
 };
 
 }  // namespace cleave::cuda

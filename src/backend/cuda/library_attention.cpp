@@ -34,6 +34,9 @@ Result<LibraryFunctionPtr> make_attention_gradient(const AttentionBackwardSpec& 
     return bug("attention: a backward of groups {} and {}, sums of {} rows", f.key_group,
                f.value_group, f.sum_rows);
   if (!CudnnAttentionGradient::takes(s)) return make_plain(s, *device);
+  // Asked for here, its kernels are compiled with the program's.
+  if (const CudnnPtr cudnn = device->cudnn(); cudnn && CudnnAttentionGradient::pads(s, *cudnn))
+    CLEAVE_CHECK(PaddedKeys::make(s, *device));
   using enum CudnnGradientSpec::Sums;
   const CudnnGradientSpec by_cudnn{s, is_deterministic ? in_order : in_any_order};
   return LibraryFunctionPtr(

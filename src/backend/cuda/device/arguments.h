@@ -49,6 +49,12 @@ struct AttentionArguments {
   int sums_dmask;
 };
 
+// Keys or values by strides, and dense with `padded` rows in place of `rows`.
+struct PadArguments {
+  Int batch, heads, rows, padded, width;
+  At at;
+};
+
 // ConvolutionSpec.
 struct ConvolutionArguments {
   Int images, large_channels, small_channels, groups;
