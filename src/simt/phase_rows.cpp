@@ -59,7 +59,9 @@ const loop::For* only_loop(const loop::For& f) {
 int64_t PhaseWriter::rows_at_once(const loop::For& f, int team) const {
   const loop::For* row = only_loop(f);
   const int64_t* length = row ? row->loop.extent.as_const_int() : nullptr;
-  if (!length || *length % fold_chunk != 0 || team < 2 || fold_threads(*length) != team) return 0;
+  if (!length || *length < fold_chunk || *length % fold_chunk != 0 || team < 2 ||
+      fold_threads(*length) != team)
+    return 0;
   int64_t of_row = 0, of_all = 0;  // bytes of a chunk
   std::unordered_set<int64_t> seen;
   for (const BufferAccess& a : accesses_of(f.body, fold_chunk)) {
