@@ -81,14 +81,8 @@ void IndexMath::join_parts(LinearIndex& x) {
 }
 
 int64_t IndexMath::largest(const LinearIndex& x) const {
-  int64_t most = x.constant;
-  if (x.constant < 0) return -1;
-  for (const LinearIndex::Term& t : x.terms) {
-    const Atom& a = atoms_[t.atom];
-    if (t.factor < 0 || a.largest < 0 || a.smallest < 0) return -1;
-    most += t.factor * a.largest;
-  }
-  return most - less_by_sums(x);
+  const std::optional<Range> known = range(x);
+  return known && known->low >= 0 ? known->high : -1;
 }
 
 int64_t IndexMath::less_by_sums(const LinearIndex& x) const {
@@ -141,6 +135,12 @@ IndexMath::Split IndexMath::split(const LinearIndex& x, int64_t divisor) {
   }
   LinearIndex rest = x;
   out.quotient = rest.take_multiples(divisor);
+  // What is left must not be negative: (d * a - j) / d = a - 1 + (d - j) / d.
+  if (const std::optional<Range> left = range(rest); left && left->low < 0) {
+    const int64_t whole = (-left->low + divisor - 1) / divisor;
+    rest.constant += whole * divisor;
+    out.quotient.constant -= whole;
+  }
   if (const int64_t most = largest(rest); most >= 0 && most < divisor) {
     out.remainder = std::move(rest);
     return out;

@@ -7,6 +7,7 @@
 //   p / 4 * 4 + p % 4                 p
 //   (max(j - 4, 0) + 8) / 1024        0            max(j - 4, 0) is below 764
 //   min(max((j - 1) / 2, 0), 383)     (j - 1) / 2  is from 0 to 383
+//   (2 * j + 1 - i) / 2               j            1 - i is below 2
 //
 // An index is a constant and a sum of atoms times numbers; an atom is a variable, a quotient, a
 // remainder, the larger or smaller of two indices, or an expression that isn't looked into (a

@@ -1,6 +1,7 @@
 #include "lower/fuse_again.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -124,14 +125,26 @@ class RepeatFinder {
     return out;
   }
 
-  // How often a group of `most` elements computes a smaller value: for each of its elements, unless
-  // the value is the same along a row, in which it is computed once.
-  int64_t times_in(NodeId n, int64_t most) const {
-    const std::vector<int64_t> shape = static_shape(g_.type(g_.node(n).out(0)));
+  // The length of a row along which the value of n is the same, as its readers have it; 1 where it
+  // isn't.
+  int64_t equal_elements(NodeId n) const {
+    const ValueId y = g_.node(n).out(0);
+    const std::vector<int64_t> shape = static_shape(g_.type(y));
+    if (shape.empty()) return std::numeric_limits<int64_t>::max();
+    int64_t out = 1;
+    if (shape.back() == 1)
+      for (const Use& u : g_.uses(y)) {
+        const std::vector<int64_t> read = static_shape(g_.type(g_.node(u.node).out(0)));
+        if (!read.empty()) out = std::max(out, read.back());
+      }
+    return out;
+  }
+
+  // How often a group of `most` elements computes a smaller value: for each of its elements, or
+  // once for as many as share it.
+  int64_t times_in(NodeId n, int64_t most, int64_t equal) const {
     const int64_t elements = calls_[n].elements;
-    return elements == 0 || shape.empty() || shape.back() == 1
-               ? 1
-               : std::max<int64_t>(most / elements, 1);
+    return elements == 0 ? 1 : std::max<int64_t>(most / equal / elements, 1);
   }
 
   // Whether the groups that read the values save more than they compute again.
@@ -142,13 +155,14 @@ class RepeatFinder {
     std::map<std::pair<int32_t, ValueId>, int64_t> reads;
     for (const Repeated& v : values) {
       saved += (std::ssize(v.readers) + 1) * bytes_of(g_, g_.node(v.at).out(0));
+      const int64_t equal = equal_elements(v.at);
       bool moves = !v.is_read_at_home;
       for (const int32_t r : v.readers) {
         const int64_t most = most_elements(calls_, groups_, r);
         for (const NodeId n : v.calls)
           if (again.emplace(r, n).second) {
             const Flops more = flops_of(n, r);
-            const int64_t times = times_in(n, most) - (moves ? 1 : 0);
+            const int64_t times = times_in(n, most, equal) - (moves ? 1 : 0);
             flops.all += times * more.all, flops.dear += times * more.dear;
           }
         moves = false;

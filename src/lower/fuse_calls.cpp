@@ -234,6 +234,11 @@ bool Describer::is_cheap(NodeId n) const {
   if (!may_repeat(g_, out_, n)) return false;
   const bool is_dear = c.flops > costs_.cheap_flops;
   if (is_dear && c.flops * c.elements * fuse_cost::small_part > costs_.launch_flops) return false;
+  // Few elements, as of a table, may have many readers.
+  if (is_dear && std::ranges::any_of(g_.uses(node.out(0)), [&](const Use& u) {
+        return !costs_.is_worth_repeating(c.flops, c.elements, out_[u.node].elements);
+      }))
+    return false;
   const int64_t own_bytes = bytes_of(g_, node.out(0));
   int64_t bytes = 0;
   for (const ValueId v : c.materialized_reads) {

@@ -7,6 +7,7 @@
 //
 // The gradient of amax and amin is divided equally among the elements that tie.
 #include <cmath>
+#include <limits>
 
 #include "op/reduction.h"
 
@@ -144,43 +145,30 @@ ReferenceFn reference_position(bool largest) {
   };
 }
 
-// Iterates over the folded dims in order, with the best element so far and its position.
-void lower_position(loop::KernelBuilder& k, const OpView& op, bool largest) {
-  using loop::Op;
-  const std::vector<int64_t> shape = static_shape(op.in_type(0)), dims = reduction_dims(op);
-  const bool keepdim = op.bool_attr("keepdim");
-  if (numel_of(shape) == 0) return;
-  std::vector<int64_t> kept = shape, folded(shape.size(), 1);
-  for (int64_t d : dims) std::swap(kept[d], folded[d]);
-  k.parallel(kept, [&](const Exprs& i) {
-    const auto at = [&](const Exprs& j) {
-      Exprs index = i;
-      for (int64_t d : dims) index[d] = j[d];
-      return index;
-    };
-    const Expr best = k.define(k.load(0, at(Exprs(shape.size(), Expr(0)))), "best");
-    const Expr found = k.define(Expr(0), "found"), next = k.define(Expr(0), "next");
-    k.loops(folded, [&](const Exprs& j) {
-      const Expr x = k.let(k.load(0, at(j)), "x");
-      Expr beats = binary(largest ? Op::gt : Op::lt, x, best);
-      if (is_floating(x.type())) {
-        const Expr first_nan = binary(Op::logical_and, unary(Op::isnan, x),
-                                      unary(Op::logical_not, unary(Op::isnan, best)));
-        beats = binary(Op::logical_or, beats, first_nan);
-      }
-      beats = k.let(beats, "beats");
-      k.assign(best, select(beats, x, best));
-      k.assign(found, select(beats, next, found));
-      k.assign(next, next + Expr(1));
-    });
-    Exprs to;
-    for (size_t d = 0; d < shape.size(); ++d) {
-      const bool is_folded =
-          std::find(dims.begin(), dims.end(), static_cast<int64_t>(d)) != dims.end();
-      if (!is_folded || keepdim) to.push_back(is_folded ? Expr(0) : i[d]);
-    }
-    k.store(0, to, found);
-  });
+// The least position of those whose element is the extreme one, or NaN: two folds that run in
+// vectors, with all that is fused around them.
+Values decompose_position(Builder& b, const OpView& op, bool largest) {
+  const Type& t = op.in_type(0);
+  const bool of_all = op.attr("dim").is_none(), keepdim = op.bool_attr("keepdim");
+  ValueId x = op.in(0);
+  if (t.rank() == 0) x = b.view(x, {1});
+  if (of_all && t.rank() > 1) x = b.view(x, {t.numel()});
+  const Shape& shape = b.type(x).shape;
+  const std::vector<int64_t> dim = {of_all || t.rank() == 0 ? 0 : reduction_dims(op)[0]};
+  const Dim n = shape[static_cast<size_t>(dim[0])];
+  const ValueId best = b.call1(largest ? "amax" : "amin", {x}, {{"dim", dim}, {"keepdim", true}});
+  ValueId hit = b.eq(x, best);
+  if (is_floating(t.dtype)) hit = b.logical_or(hit, b.call1("isnan", {x}));
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  const DType counted = n.is_const() && n.value() <= most ? DType::i32 : DType::i64;
+  Shape line(shape.size(), 1);
+  line[static_cast<size_t>(dim[0])] = n;
+  const ValueId place = b.view(b.call1("arange", {}, {{"end", n}, {"dtype", counted}}), line);
+  const int64_t behind = counted == DType::i32 ? most : std::numeric_limits<int64_t>::max();
+  const ValueId first = b.call1("amin", {b.where(hit, place, AttrValue(behind))},
+                                {{"dim", dim}, {"keepdim", keepdim && !of_all}});
+  const ValueId out = b.convert(first, DType::i64);
+  return {b.view(out, op.out_type(0).shape)};
 }
 
 std::vector<Sample> position_samples(DType t) {
@@ -205,10 +193,10 @@ OpDef position(const std::string& name, bool largest) {
       .traits = Trait::reduction | Trait::recomputable,
       .infer = infer_position,
       .reference = reference_position(largest),
-      .decompose = Absent{"a primitive reduction"},
+      .decompose = [largest](Builder& b,
+                             const OpView& op) { return decompose_position(b, op, largest); },
       .grad = Absent{"the result is an integer"},
-      .lower = loop::kernel(
-          [largest](loop::KernelBuilder& k, const OpView& op) { lower_position(k, op, largest); }),
+      .lower = loop::by_decomposition(),
       .cost = cost_per_operand(2),
       .samples =
           [] {

@@ -94,7 +94,8 @@ DecomposeFn decompose(const std::string& name) {
     const ValueId x =
         op.in_type(0).dtype == DType::boolean ? b.convert(op.in(0), DType::i32) : op.in(0);
     const ValueId at = b.call1("arg" + name, {x}, {{"dim", dim}, {"keepdim", true}});
-    const ValueId values = b.call1("gather", {op.in(0), at}, {{"dim", dim}});
+    const ValueId values =
+        b.call1("a" + name, {op.in(0)}, {{"dim", std::vector<int64_t>{dim}}, {"keepdim", true}});
     if (keepdim || op.in_type(0).rank() == 0) return {values, at};
     return {b.squeeze(values, {dim}), b.squeeze(at, {dim})};
   };
@@ -126,7 +127,16 @@ Values grad(Builder& b, const GradView& op) {
   const int64_t dim = dim_of(op);
   const bool squeezed = x.rank() > 0 && !op.bool_attr("keepdim");
   const auto kept = [&](ValueId v) { return squeezed ? b.unsqueeze(v, dim) : v; };
-  d[0] = b.call1("scatter", {zeros(b, x), kept(op.out(1)), kept(op.dout(0))}, {{"dim", dim}});
+  if (x.rank() == 0) {
+    d[0] = op.dout(0);
+    return d;
+  }
+  Shape line(x.shape.size(), 1);
+  line[static_cast<size_t>(dim)] = x.shape[static_cast<size_t>(dim)];
+  const ValueId place = b.view(
+      b.call1("arange", {}, {{"end", line[static_cast<size_t>(dim)]}, {"dtype", DType::i64}}),
+      line);
+  d[0] = b.where(b.eq(place, kept(op.out(1))), kept(op.dout(0)), 0);
   return d;
 }
 

@@ -175,6 +175,18 @@ TEST_F(IndexMathTest, the_larger_and_the_smaller_of_two_are_bounded) {
   EXPECT_TRUE(same(binary(Op::min, i + p - p, Expr(3)), low));
 }
 
+// Real and imaginary parts in the other order; a reversed row; the row before.
+TEST_F(IndexMathTest, what_runs_backwards_comes_apart) {
+  const Expr p = var(48), i = var(2), j = var(8);
+  const Expr other = Expr(1) - i, last = Expr(7) - j;
+  EXPECT_TRUE(same(math.divide(p * Expr(2) + other, 2), p));
+  EXPECT_TRUE(same(math.modulo(p * Expr(2) + other, 2), other));
+  EXPECT_TRUE(same(math.divide(p * Expr(16) + last * Expr(2) + other, 16), p));
+  EXPECT_TRUE(same(math.divide((p + Expr(1)) * Expr(8) - j - Expr(1), 8), p));
+  EXPECT_TRUE(same(math.modulo((p + Expr(1)) * Expr(8) - j - Expr(1), 8), last));
+  EXPECT_FALSE(same(math.divide(p * Expr(2) + Expr(2) - i, 2), p));  // of i = 0 it is p + 1
+}
+
 TEST_F(IndexMathTest, random_expressions_keep_their_values) {
   std::mt19937_64 rng(7);
   const auto below = [&](int64_t n) {
@@ -182,14 +194,14 @@ TEST_F(IndexMathTest, random_expressions_keep_their_values) {
   };
   std::vector<Expr> vars;
   for (const int64_t extent : {1, 2, 3, 5, 8, 12, 64}) vars.push_back(var(extent));
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 6000; ++round) {
     std::vector<Expr> pool = vars;
     for (int k = 0; k < 8; ++k) {
       const Expr a = pool[static_cast<size_t>(below(std::ssize(pool)))];
       const Expr b = pool[static_cast<size_t>(below(std::ssize(pool)))];
       const Expr n(below(24) + 1);
       const Op divisions[] = {Op::truncdiv, Op::truncmod, Op::floordiv, Op::floormod};
-      switch (below(10)) {
+      switch (below(12)) {
         case 0: pool.push_back(a + b); break;
         case 1: pool.push_back(a * n); break;
         case 2: pool.push_back(binary(Op::truncdiv, a, n)); break;
@@ -200,6 +212,11 @@ TEST_F(IndexMathTest, random_expressions_keep_their_values) {
         case 7: pool.push_back(binary(divisions[below(4)], a - n, Expr(below(9) + 1))); break;
         case 8:
           pool.push_back(binary(Op::min, binary(divisions[below(4)], a - b, n), b + Expr(1)));
+          break;
+        case 9: pool.push_back(b * n + Expr(below(64)) - a); break;
+        case 10:
+          pool.push_back(binary(divisions[below(4)], b * n + Expr(below(64)) - a * Expr(below(9)),
+                                Expr(below(9) + 1)));
           break;
         default: pool.push_back(binary(Op::max, Expr(0), binary(Op::min, a - n, b))); break;
       }

@@ -121,5 +121,17 @@ TEST(FuseGroups, what_reads_sums_of_long_columns_stays_apart) {
   }
 }
 
+// The largest elements and where they are: folds of one kernel, over rows or columns.
+TEST(FuseGroups, elements_and_their_positions_are_found_together) {
+  for (const int dim : {0, 1, 2})
+    EXPECT_EQ(groups_of(fmt::format("graph @g(%x: input f32[32,48,8], %y: input f32[32,48,8]) {{\n"
+                                    "  %a = mul(%x, %y)\n  %v, %i = max(%a; dim={})\n"
+                                    "  return %v, %i\n}}\n",
+                                    dim))
+                  .size(),
+              1u)
+        << dim;
+}
+
 }  // namespace
 }  // namespace cleave

@@ -51,6 +51,23 @@ TEST(FusePlan, numbers_of_columns_are_not_computed_again_for_each_row) {
 }
 
 // In less time than a kernel's start takes.
+// A table's functions would be computed for each pair that it turns, not once.
+TEST(FusePlan, tables_are_not_computed_again_for_what_they_turn) {
+  const auto of = [](int64_t rows) {
+    return Planned(
+        fmt::format("graph @g(%x: input f32[{0},8,2], %w: input f32[16,16]) {{\n"
+                    "  %i = arange(; start=0, end=8, dtype=f64)\n  %c = cos(%i)\n"
+                    "  %t = unsqueeze(%c; dim=-1)\n  %r = _to_copy(%t; dtype=f32)\n"
+                    "  %a = mul(%x, %r)\n  %v = view(%a; size=[{0},16])\n  %p = mm(%v, %w)\n"
+                    "  %q = view(%p; size=[{0},8,2])\n  %b = mul(%q, %r)\n  return %b\n}}\n",
+                    rows));
+  };
+  for (const int64_t rows : {1, 4096}) {
+    const Planned p = of(rows);
+    EXPECT_EQ(p.is_repeated("r"), rows == 1) << rows;
+  }
+}
+
 TEST(FusePlan, functions_of_few_elements_are_computed_again) {
   EXPECT_TRUE(around_a_product(24, "cos(%x)").is_repeated("f"));
   EXPECT_FALSE(around_a_product(32, "cos(%x)").is_repeated("f"));
