@@ -39,6 +39,16 @@ const Subject subjects[] = {
     {"cos", [](double x) { return std::cos(x); }},
     {"tanh", [](double x) { return std::tanh(x); }},
     {"erf", [](double x) { return std::erf(x); }},
+    {"tan", [](double x) { return std::tan(x); }},
+    {"asin", [](double x) { return std::asin(x); }},
+    {"acos", [](double x) { return std::acos(x); }},
+    {"atan", [](double x) { return std::atan(x); }},
+    {"sinh", [](double x) { return std::sinh(x); }},
+    {"cosh", [](double x) { return std::cosh(x); }},
+    {"asinh", [](double x) { return std::asinh(x); }},
+    {"acosh", [](double x) { return std::acosh(x); }},
+    {"atanh", [](double x) { return std::atanh(x); }},
+    {"log10", [](double x) { return std::log10(x); }},
     {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
 };
 

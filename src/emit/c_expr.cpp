@@ -87,7 +87,19 @@ bool is_elementary(Op op) {
     case Op::erf:
     case Op::sigmoid:
     case Op::sin:
-    case Op::cos: return true;
+    case Op::cos:
+    case Op::tan:
+    case Op::asin:
+    case Op::acos:
+    case Op::atan:
+    case Op::atan2:
+    case Op::sinh:
+    case Op::cosh:
+    case Op::asinh:
+    case Op::acosh:
+    case Op::atanh:
+    case Op::log10:
+    case Op::fmod: return true;
     default: return false;
   }
 }
@@ -149,7 +161,10 @@ std::string call(const loop::ExprNode& e, const std::vector<std::string>& a) {
   const char* f = single ? "f" : "";
   auto one = [&](const std::string& name) { return fmt::format("{}({})", name, a[0]); };
   auto two = [&](const std::string& name) { return fmt::format("{}({}, {})", name, a[0], a[1]); };
-  if (single && is_elementary(e.op)) return one(fmt::format("{}_f32", name_of(e.op)));
+  if (single && is_elementary(e.op)) {
+    const std::string name = fmt::format("{}_f32", name_of(e.op));
+    return a.size() == 2 ? two(name) : one(name);
+  }
   if (in_libm(e.op)) {
     std::string name = std::string(name_of(e.op)) + f;
     return a.size() == 2 ? two(name) : one(name);

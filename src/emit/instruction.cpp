@@ -81,19 +81,7 @@ constexpr auto either = [](auto... x) {
 #define CLEAVE_LIBM(name)                                             \
   constexpr auto name##_f64 = [](auto... x) { return ::name(x...); }; \
   constexpr auto name##_f32 = [](auto... x) { return ::name##f(x...); };
-CLEAVE_LIBM(log10)
 CLEAVE_LIBM(sqrt)
-CLEAVE_LIBM(tan)
-CLEAVE_LIBM(asin)
-CLEAVE_LIBM(acos)
-CLEAVE_LIBM(atan)
-CLEAVE_LIBM(sinh)
-CLEAVE_LIBM(cosh)
-CLEAVE_LIBM(asinh)
-CLEAVE_LIBM(acosh)
-CLEAVE_LIBM(atanh)
-CLEAVE_LIBM(fmod)
-CLEAVE_LIBM(atan2)
 CLEAVE_LIBM(floor)
 CLEAVE_LIBM(ceil)
 CLEAVE_LIBM(trunc)
@@ -104,28 +92,16 @@ template <class T>
 InstructionFunction floating_function(Op op) {
 #define CLEAVE_ONE(o, f) \
   case Op::o: return one<T, T, either<T, f##_f64, f##_f32>>;
-#define CLEAVE_TWO(o, f) \
-  case Op::o: return two<T, T, either<T, f##_f64, f##_f32>>;
 #define CLEAVE_OWN(f) \
   case Op::f: return one<T, T, either<T, [](double x) { return ::f(x); }, c::f##_f32>>;
+#define CLEAVE_OWN_2(f) \
+  case Op::f: return two<T, T, either<T, [](double x, double y) { return ::f(x, y); }, c::f##_f32>>;
   switch (op) {
-    CLEAVE_ONE(log10, log10)
     CLEAVE_ONE(sqrt, sqrt)
-    CLEAVE_ONE(tan, tan)
-    CLEAVE_ONE(asin, asin)
-    CLEAVE_ONE(acos, acos)
-    CLEAVE_ONE(atan, atan)
-    CLEAVE_ONE(sinh, sinh)
-    CLEAVE_ONE(cosh, cosh)
-    CLEAVE_ONE(asinh, asinh)
-    CLEAVE_ONE(acosh, acosh)
-    CLEAVE_ONE(atanh, atanh)
     CLEAVE_ONE(floor, floor)
     CLEAVE_ONE(ceil, ceil)
     CLEAVE_ONE(trunc, trunc)
     CLEAVE_ONE(round, rint)
-    CLEAVE_TWO(fmod, fmod)
-    CLEAVE_TWO(atan2, atan2)
     CLEAVE_OWN(exp)
     CLEAVE_OWN(exp2)
     CLEAVE_OWN(expm1)
@@ -136,6 +112,18 @@ InstructionFunction floating_function(Op op) {
     CLEAVE_OWN(erf)
     CLEAVE_OWN(sin)
     CLEAVE_OWN(cos)
+    CLEAVE_OWN(tan)
+    CLEAVE_OWN(asin)
+    CLEAVE_OWN(acos)
+    CLEAVE_OWN(atan)
+    CLEAVE_OWN(sinh)
+    CLEAVE_OWN(cosh)
+    CLEAVE_OWN(asinh)
+    CLEAVE_OWN(acosh)
+    CLEAVE_OWN(atanh)
+    CLEAVE_OWN(log10)
+    CLEAVE_OWN_2(fmod)
+    CLEAVE_OWN_2(atan2)
     case Op::sigmoid: return one<T, T, either<T, c::sigmoid_f64, c::sigmoid_f32>>;
     case Op::rsqrt: return one<T, T, [](T x) { return T(1) / std::sqrt(x); }>;
     case Op::abs: return one<T, T, [](T x) { return std::fabs(x); }>;
@@ -145,8 +133,8 @@ InstructionFunction floating_function(Op op) {
     default: return nullptr;
   }
 #undef CLEAVE_ONE
-#undef CLEAVE_TWO
 #undef CLEAVE_OWN
+#undef CLEAVE_OWN_2
 }
 
 template <class T>

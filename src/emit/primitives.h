@@ -246,6 +246,14 @@ LANES int are_all_x16(i32x16 good) {
   return all;
 #endif
 }
+INLINE double root_f64(double x) { return __builtin_sqrt(x); }
+LANES f64x16 root_f64x16(f64x16 v) {
+#if __has_builtin(__builtin_elementwise_sqrt) || LANE_PARTS
+  return __builtin_elementwise_sqrt(v);
+#else
+  return EACH(f64x16, __builtin_sqrt, v);
+#endif
+}
 // Replaces y by f(x) unless `good`.
 #define REPAIR_f32(y, good, f, x) if (!(good)) y = f(x)
 // Replaces each y[l] by f(x[l]) unless good[l].
@@ -253,3 +261,8 @@ LANES int are_all_x16(i32x16 good) {
   ({ i32x16 each_good = (good);                                                          \
      if (!are_all_x16(each_good))                                                        \
        for (int l = 0; l < lanes_x16; ++l) if (!each_good[l]) y[l] = f(x[l]); })
+#define REPAIR_2_f32(y, good, f, a, b) if (!(good)) y = f(a, b)
+#define REPAIR_2_f32x16(y, good, f, a, b)                                                \
+  ({ i32x16 each_good = (good);                                                          \
+     if (!are_all_x16(each_good))                                                        \
+       for (int l = 0; l < lanes_x16; ++l) if (!each_good[l]) y[l] = f(a[l], b[l]); })

@@ -108,12 +108,19 @@ bool rounds_like_operands(const Graph& g, NodeId n) {
   return true;
 }
 
-// Whether its formula adds terms of its operands' size that may cancel: 1 + erf(x) far below 0,
-// g - exp(y) sum(g) for one element.
-bool cancels_inside(const OpView& op) {
+// The size of terms that its formula adds and that may cancel: 1 + erf(x) far below 0,
+// g - exp(y) sum(g) for one element, differences of neighbouring pixels that are equal.
+double terms_inside(const OpView& op, const std::vector<const Array*>& operands) {
   const std::string& name = op.name();
-  if (name == "gelu" || name == "gelu_backward") return op.str_attr("approximate") == "none";
-  return name == "_softmax_backward_data" || name == "_log_softmax_backward_data";
+  if (name.starts_with("grid_sampler") && name.ends_with("_backward"))
+    return largest(*operands[0]) * largest(*operands[1]);
+  const bool cancels =
+      name == "gelu" || name == "gelu_backward"
+          ? op.str_attr("approximate") == "none"
+          : name == "_softmax_backward_data" || name == "_log_softmax_backward_data";
+  double out = 0;
+  for (const Array* x : operands) out = std::max(out, cancels && x ? largest(*x) : 0);
+  return out;
 }
 
 // Whether a partial product may be infinite or 0 though the whole product isn't, which may give
@@ -164,9 +171,8 @@ Result<Arrays> run_moved(const Graph& g, NodeId n, std::vector<const Array*> ope
   CLEAVE_TRY(Arrays results, run_node(g, n, operands));
   if (rounding.overflows_inside() && may_overflow_inside(g, n, operands))
     for (double& x : results[0].f) x = NAN;
-  double whole = 0, noise = normalised_noise(g, n, operands, results);
-  if (cancels_inside(g.view(n)))
-    for (const Array* x : operands) whole = std::max(whole, x ? largest(*x) : 0);
+  double whole = terms_inside(g.view(n), operands);
+  double noise = normalised_noise(g, n, operands, results);
   const bool sums = has(node.op->traits, Trait::reduction | Trait::compute_intensive) ||
                     node.op->name.starts_with("fft_");
   for (Array& a : results) {

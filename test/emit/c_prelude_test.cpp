@@ -48,8 +48,10 @@ class Elementary : public testing::TestWithParam<Way> {
   static std::string text() {
     std::string kernels;
     for (const char* f :
-         {"exp_f32", "exp2_f32", "expm1_f32", "log_f32", "log2_f32", "log1p_f32", "tanh_f32",
-          "erf_f32", "sigmoid_f32", "sin_f32", "cos_f32", "round_bf16", "round_f16"})
+         {"exp_f32",   "exp2_f32",  "expm1_f32",   "log_f32",    "log2_f32", "log1p_f32",
+          "tanh_f32",  "erf_f32",   "sigmoid_f32", "sin_f32",    "cos_f32",  "tan_f32",
+          "asin_f32",  "acos_f32",  "atan_f32",    "sinh_f32",   "cosh_f32", "asinh_f32",
+          "acosh_f32", "atanh_f32", "log10_f32",   "round_bf16", "round_f16"})
       kernels += fmt::format(
           "void all_{0}(const float *restrict x, float *restrict y, int64_t n) {{\n"
           "  for (int64_t i = 0; i < n; ++i) y[i] = {0}(x[i]);\n}}\n"
@@ -60,6 +62,17 @@ class Elementary : public testing::TestWithParam<Way> {
           "  for (int64_t i = 0; i < n; i += 64)\n"
           "    put_f32x64_first(y + i, {0}x64(get_f32x64_first(x + i, n - i)), n - i);\n}}\n",
           f);
+    for (const char* f : {"atan2_f32", "fmod_f32"})
+      kernels += fmt::format(
+          "void all_{0}(const float *restrict a, const float *restrict b, float *restrict y,"
+          " int64_t n) {{\n  for (int64_t i = 0; i < n; ++i) y[i] = {0}(a[i], b[i]);\n}}\n"
+          "void lanes_{0}(const float *restrict a, const float *restrict b, float *restrict y,"
+          " int64_t n) {{\n  for (int64_t i = 0; i < n; i += 16)\n"
+          "    put_f32x16(y + i, {0}x16(get_f32x16(a + i), get_f32x16(b + i)));\n}}\n"
+          "void columns_{0}(const float *restrict a, const float *restrict b, float *restrict y,"
+          " int64_t n) {{\n  for (int64_t i = 0; i < n; i += 64)\n"
+          "    put_f32x64(y + i, {0}x64(get_f32x64(a + i), get_f32x64(b + i)));\n}}\n",
+          f);
     return emit::c_prelude_for(kernels) + kernels;
   }
 
@@ -67,6 +80,16 @@ class Elementary : public testing::TestWithParam<Way> {
     auto f = reinterpret_cast<Function>(code_->symbol(name));
     std::vector<float> y(x.size());
     f(x.data(), y.data(), static_cast<int64_t>(x.size()));
+    return y;
+  }
+
+  // Of two operands, of a multiple of 64 elements.
+  std::vector<float> apply(const std::string& name, const std::vector<float>& a,
+                           const std::vector<float>& b) {
+    auto f = reinterpret_cast<void (*)(const float*, const float*, float*, int64_t)>(
+        code_->symbol(name));
+    std::vector<float> y(a.size());
+    f(a.data(), b.data(), y.data(), static_cast<int64_t>(y.size()));
     return y;
   }
 
@@ -130,6 +153,52 @@ TEST_P(Elementary, ErrorsAreAtMostTwoUlp) {
   EXPECT_LE(worst_ulp("sigmoid_f32", sigmoid), 2.0);
   EXPECT_LE(worst_ulp("sin_f32", [](double x) { return std::sin(x); }), 1.7);
   EXPECT_LE(worst_ulp("cos_f32", [](double x) { return std::cos(x); }), 1.7);
+  EXPECT_LE(worst_ulp("tan_f32", [](double x) { return std::tan(x); }), 0.6);
+  EXPECT_LE(worst_ulp("asin_f32", [](double x) { return std::asin(x); }), 0.51);
+  EXPECT_LE(worst_ulp("acos_f32", [](double x) { return std::acos(x); }), 0.51);
+  EXPECT_LE(worst_ulp("atan_f32", [](double x) { return std::atan(x); }), 0.51);
+  EXPECT_LE(worst_ulp("sinh_f32", [](double x) { return std::sinh(x); }), 0.51);
+  EXPECT_LE(worst_ulp("cosh_f32", [](double x) { return std::cosh(x); }), 0.51);
+  EXPECT_LE(worst_ulp("asinh_f32", [](double x) { return std::asinh(x); }), 0.51);
+  EXPECT_LE(worst_ulp("acosh_f32", [](double x) { return std::acosh(x); }), 0.51);
+  EXPECT_LE(worst_ulp("atanh_f32", [](double x) { return std::atanh(x); }), 0.51);
+  EXPECT_LE(worst_ulp("log10_f32", [](double x) { return std::log10(x); }), 0.8);
+}
+
+// Each special value with each other one, and numbers of all sizes; fmod is exact.
+TEST_P(Elementary, OfTwoOperands) {
+  std::vector<float> one = {INFINITY, -INFINITY, NAN,    0.0f,  -0.0f,    1e30f,   -1e30f,
+                            1.0f,     -1.0f,     1e-40f, -3.0f, 16777216, 3.4e38f, 1e-45f};
+  uint32_t bits = 1;
+  for (int k = 0; k < 300; ++k) {
+    bits = bits * 1664525u + 1013904223u;
+    one.push_back(std::bit_cast<float>(bits));
+    one.push_back(static_cast<float>(static_cast<int32_t>(bits >> 8) % 2001 - 1000) / 8);
+  }
+  std::vector<float> a, b;
+  for (const float x : one)
+    for (const float y : one) a.push_back(x), b.push_back(y);
+  while (a.size() % 64 != 0) a.push_back(1), b.push_back(1);
+  for (const std::string name : {"atan2_f32", "fmod_f32"}) {
+    const std::vector<float> y = apply("all_" + name, a, b);
+    EXPECT_TRUE(same(y, apply("lanes_" + name, a, b))) << name;
+    EXPECT_TRUE(same(y, apply("columns_" + name, a, b))) << name;
+    int wrong = 0;
+    for (size_t i = 0; i < y.size(); ++i) {
+      const double x = a[i], z = b[i];
+      const double want = name == "fmod_f32" ? std::fmod(x, z) : std::atan2(x, z);
+      const auto near = static_cast<float>(want);
+      const double ulp = std::nextafter(std::fabs(near), INFINITY) - std::fabs(near);
+      const bool is_right =
+          std::isnan(want) ? std::isnan(y[i])
+                           : std::signbit(y[i]) == std::signbit(near) &&
+                                 std::fabs(y[i] - want) <= (name == "fmod_f32" ? 0 : 0.51 * ulp);
+      wrong += !is_right;
+      if (!is_right && wrong < 5)
+        ADD_FAILURE() << name << "(" << x << ", " << z << ") = " << y[i] << ", not " << want;
+    }
+    EXPECT_EQ(wrong, 0) << name;
+  }
 }
 
 TEST_P(Elementary, SpecialValuesAreThoseOfIeee) {
@@ -153,6 +222,20 @@ TEST_P(Elementary, SpecialValuesAreThoseOfIeee) {
   expect("sigmoid_f32", {1, 0, nan, 0.5f, 0.5f, 1, 0});
   expect("sin_f32", {nan, nan, nan, 0, -0.0f, std::sin(1e30f), std::sin(-1e30f)});
   expect("cos_f32", {nan, nan, nan, 1, 1, std::cos(1e30f), std::cos(-1e30f)});
+  const auto of_large = [](double (*f)(double)) {
+    return static_cast<float>(f(static_cast<double>(1e30f)));
+  };
+  const float turn = std::asin(1.0f), large = of_large(std::asinh);
+  expect("tan_f32", {nan, nan, nan, 0, -0.0f, std::tan(1e30f), std::tan(-1e30f)});
+  expect("asin_f32", {nan, nan, nan, 0, -0.0f, nan, nan});
+  expect("acos_f32", {nan, nan, nan, turn, turn, nan, nan});
+  expect("atan_f32", {turn, -turn, nan, 0, -0.0f, turn, -turn});
+  expect("sinh_f32", {inf, -inf, nan, 0, -0.0f, inf, -inf});
+  expect("cosh_f32", {inf, inf, nan, 1, 1, inf, inf});
+  expect("asinh_f32", {inf, -inf, nan, 0, -0.0f, large, -large});
+  expect("acosh_f32", {inf, nan, nan, nan, nan, of_large(std::acosh), nan});
+  expect("atanh_f32", {nan, nan, nan, 0, -0.0f, nan, nan});
+  expect("log10_f32", {inf, nan, nan, -inf, -inf, of_large(std::log10), nan});
 }
 
 TEST_P(Elementary, HalvesRoundToNearestEven) {
