@@ -53,12 +53,12 @@ string(REPLACE x16 x64 lanes_64 "${lanes_64}")
 string(REPLACE "lanes_x64 = 16" "lanes_x64 = 64" lanes_64 "${lanes_64}")
 # Elementary functions for 16 lanes: float is f32x16, exp_f32 is exp_f32x16.
 set(elementary_16 "${elementary_functions}")
-foreach(type float=f32 double=f64 int32_t=i32 int64_t=i64 uint32_t=u32 uint16_t=u16)
+foreach(type float=f32 double=f64 int32_t=i32 int64_t=i64 uint32_t=u32 uint64_t=u64 uint16_t=u16)
   string(REGEX MATCH "(.*)=(.*)" type ${type})
   string(REGEX REPLACE "([^A-Za-z0-9_])${CMAKE_MATCH_1}([^A-Za-z0-9_])" "\\1${CMAKE_MATCH_2}x16\\2"
          elementary_16 "${elementary_16}")
 endforeach()
-string(REGEX REPLACE "_(f32|f64|i32|i64|u32|u16|bf16|f16)([^A-Za-z0-9_])" "_\\1x16\\2"
+string(REGEX REPLACE "_(f32|f64|i32|i64|u32|u64|u16|bf16|f16)([^A-Za-z0-9_])" "_\\1x16\\2"
        elementary_16 "${elementary_16}")
 
 string(CONCAT one_element "${one}" "${kernel_functions}" "${elementary_functions}")

@@ -75,7 +75,10 @@ std::string c_constant(const loop::ExprNode& e) {
   return std::to_string(value);
 }
 
-bool is_elementary(Op op) {
+bool is_elementary(Op op, DType t) {
+  if (t == DType::f64)
+    return op == Op::exp || op == Op::log || op == Op::log1p || op == Op::sigmoid;
+  if (t != DType::f32) return false;
   switch (op) {
     case Op::exp:
     case Op::exp2:
@@ -161,8 +164,8 @@ std::string call(const loop::ExprNode& e, const std::vector<std::string>& a) {
   const char* f = single ? "f" : "";
   auto one = [&](const std::string& name) { return fmt::format("{}({})", name, a[0]); };
   auto two = [&](const std::string& name) { return fmt::format("{}({}, {})", name, a[0], a[1]); };
-  if (single && is_elementary(e.op)) {
-    const std::string name = fmt::format("{}_f32", name_of(e.op));
+  if (is_elementary(e.op, t)) {
+    const std::string name = fmt::format("{}_{}", name_of(e.op), name_of(t));
     return a.size() == 2 ? two(name) : one(name);
   }
   if (in_libm(e.op)) {

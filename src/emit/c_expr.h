@@ -21,8 +21,8 @@ std::string c_stored(DType stored, const std::string& value);
 // The value without a rounding to bf16 or f16 that the store repeats.
 const loop::Expr& before_rounding(const loop::Expr& value, DType stored);
 
-// Whether the f32 function is one of elementary_functions.h.
-bool is_elementary(loop::Op op);
+// Whether the function of this type is one of elementary_functions.h.
+bool is_elementary(loop::Op op, DType t);
 
 // The C names of a kernel's buffers, and which of these and of its scalars a phase uses.
 class BufferNames {

@@ -92,6 +92,8 @@ template <class T>
 InstructionFunction floating_function(Op op) {
 #define CLEAVE_ONE(o, f) \
   case Op::o: return one<T, T, either<T, f##_f64, f##_f32>>;
+#define CLEAVE_IN_BOTH(f) \
+  case Op::f: return one<T, T, either<T, c::f##_f64, c::f##_f32>>;
 #define CLEAVE_OWN(f) \
   case Op::f: return one<T, T, either<T, [](double x) { return ::f(x); }, c::f##_f32>>;
 #define CLEAVE_OWN_2(f) \
@@ -102,12 +104,12 @@ InstructionFunction floating_function(Op op) {
     CLEAVE_ONE(ceil, ceil)
     CLEAVE_ONE(trunc, trunc)
     CLEAVE_ONE(round, rint)
-    CLEAVE_OWN(exp)
+    CLEAVE_IN_BOTH(exp)
     CLEAVE_OWN(exp2)
     CLEAVE_OWN(expm1)
-    CLEAVE_OWN(log)
+    CLEAVE_IN_BOTH(log)
     CLEAVE_OWN(log2)
-    CLEAVE_OWN(log1p)
+    CLEAVE_IN_BOTH(log1p)
     CLEAVE_OWN(tanh)
     CLEAVE_OWN(erf)
     CLEAVE_OWN(sin)
@@ -124,7 +126,7 @@ InstructionFunction floating_function(Op op) {
     CLEAVE_OWN(log10)
     CLEAVE_OWN_2(fmod)
     CLEAVE_OWN_2(atan2)
-    case Op::sigmoid: return one<T, T, either<T, c::sigmoid_f64, c::sigmoid_f32>>;
+    CLEAVE_IN_BOTH(sigmoid)
     case Op::rsqrt: return one<T, T, [](T x) { return T(1) / std::sqrt(x); }>;
     case Op::abs: return one<T, T, [](T x) { return std::fabs(x); }>;
     case Op::div: return two<T, T, [](T a, T b) { return a / b; }>;
@@ -133,6 +135,7 @@ InstructionFunction floating_function(Op op) {
     default: return nullptr;
   }
 #undef CLEAVE_ONE
+#undef CLEAVE_IN_BOTH
 #undef CLEAVE_OWN
 #undef CLEAVE_OWN_2
 }

@@ -7,7 +7,6 @@ static float sin_huge(float x) { return (float)sin((double)x); }
 static float cos_huge(float x) { return (float)cos((double)x); }
 static float tan_huge(float x) { return (float)tan((double)x); }
 static float fmod_any(float x, float y) { return fmodf(x, y); }
-INLINE double sigmoid_f64(double x) { return 1.0 / (1.0 + exp(-x)); }
 
 #define DIVISIONS(T, U, S)                                                                \
   INLINE T truncdiv_##S(T a, T b) {                                                       \

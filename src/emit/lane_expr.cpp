@@ -319,13 +319,12 @@ std::string LaneExprWriter::call(const Expr& e, const std::string& on) {
     case Op::truncmod:
     case Op::floordiv:
     case Op::floormod: return each(fmt::format("{}_{}", name, name_of(t)));
-    case Op::sigmoid: return single ? own(name) : each("sigmoid_f64");
     case Op::pow:
       if (!floating) return each(fmt::format("pow_{}", name_of(t)));
       return each(single ? "powf" : "pow");
     default: break;
   }
-  if (single && is_elementary(e->op)) return own(name);
+  if (is_elementary(e->op, t)) return own(name);
   return each(name + (single ? "f" : ""));
 }
 

@@ -13,6 +13,12 @@ INLINE float bits_f32(uint32_t u) { float f; __builtin_memcpy(&f, &u, 4); return
 LANES f32x16 bits_f32x16(u32x16 u) { return (f32x16)u; }
 INLINE uint32_t bits_u32(float f) { uint32_t u; __builtin_memcpy(&u, &f, 4); return u; }
 LANES u32x16 bits_u32x16(f32x16 f) { return (u32x16)f; }
+INLINE double bits_f64(uint64_t u) { double f; __builtin_memcpy(&f, &u, 8); return f; }
+LANES f64x16 bits_f64x16(u64x16 u) { return (f64x16)u; }
+INLINE uint64_t bits_u64(double f) { uint64_t u; __builtin_memcpy(&u, &f, 8); return u; }
+LANES u64x16 bits_u64x16(f64x16 f) { return (u64x16)f; }
+INLINE double whole_f64(int64_t i) { return (double)i; }
+#define whole_f64x16(v) __builtin_convertvector(v, f64x16)
 INLINE uint32_t widen_u16(uint16_t h) { return h; }
 LANES u32x16 widen_u16x16(u16x16 h) { return __builtin_convertvector(h, u32x16); }
 INLINE uint16_t narrow_u16(uint32_t u) { return (uint16_t)u; }

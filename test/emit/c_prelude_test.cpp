@@ -62,6 +62,17 @@ class Elementary : public testing::TestWithParam<Way> {
           "  for (int64_t i = 0; i < n; i += 64)\n"
           "    put_f32x64_first(y + i, {0}x64(get_f32x64_first(x + i, n - i)), n - i);\n}}\n",
           f);
+    for (const char* f : {"exp_f64", "log_f64", "log1p_f64", "sigmoid_f64"})
+      kernels += fmt::format(
+          "void all_{0}(const double *restrict x, double *restrict y, int64_t n) {{\n"
+          "  for (int64_t i = 0; i < n; ++i) y[i] = {0}(x[i]);\n}}\n"
+          "void lanes_{0}(const double *restrict x, double *restrict y, int64_t n) {{\n"
+          "  for (int64_t i = 0; i < n; i += 16)\n"
+          "    put_f64x16(y + i, {0}x16(get_f64x16(x + i)));\n}}\n"
+          "void columns_{0}(const double *restrict x, double *restrict y, int64_t n) {{\n"
+          "  for (int64_t i = 0; i < n; i += 64)\n"
+          "    put_f64x64(y + i, {0}x64(get_f64x64(x + i)));\n}}\n",
+          f);
     for (const char* f : {"atan2_f32", "fmod_f32"})
       kernels += fmt::format(
           "void all_{0}(const float *restrict a, const float *restrict b, float *restrict y,"
@@ -236,6 +247,62 @@ TEST_P(Elementary, SpecialValuesAreThoseOfIeee) {
   expect("acosh_f32", {inf, nan, nan, nan, nan, of_large(std::acosh), nan});
   expect("atanh_f32", {nan, nan, nan, 0, -0.0f, nan, nan});
   expect("log10_f32", {inf, nan, nan, -inf, -inf, of_large(std::log10), nan});
+}
+
+// Against long doubles: numbers of all sizes, those near 0 and 1, and the special ones.
+TEST_P(Elementary, OfDoubles) {
+  std::vector<double> x = {INFINITY, -INFINITY, NAN,    0.0,     -0.0,   1.0,    -1.0,   710.0,
+                           -745.0,   -746.0,    709.78, 5e-324,  1e-310, 1e308,  -1e308, 0x1p-54,
+                           -0x1p-54, 1e-17,     -0.5,   -0.9999, -2.0,   1e-300, 1e300,  0.5};
+  uint64_t bits = 1;
+  for (int k = 0; k < 40000; ++k) {
+    bits = bits * 6364136223846793005u + 1442695040888963407u;
+    const double part = static_cast<double>(bits >> 11) * 0x1p-53;
+    x.push_back(std::bit_cast<double>(bits));
+    for (const double y : {part * 1500 - 750, part * 4 - 1, 1 + part * 1e-3, part * 2e-8 - 1e-8})
+      x.push_back(y);
+  }
+  while (x.size() % 64 != 0) x.push_back(1);
+  const struct {
+    const char* name;
+    long double (*exact)(long double);
+    double most;
+  } all[] = {
+      {"exp_f64", [](long double v) { return std::exp(v); }, 1.0},
+      {"log_f64", [](long double v) { return std::log(v); }, 1.0},
+      {"log1p_f64", [](long double v) { return std::log1p(v); }, 1.6},
+      {"sigmoid_f64", [](long double v) { return 1 / (1 + std::exp(-v)); }, 2.0},
+  };
+  for (const auto& [name, exact, most] : all) {
+    const auto apply = [&](const std::string& way) {
+      auto f =
+          reinterpret_cast<void (*)(const double*, double*, int64_t)>(code_->symbol(way + name));
+      std::vector<double> y(x.size());
+      f(x.data(), y.data(), static_cast<int64_t>(x.size()));
+      return y;
+    };
+    const std::vector<double> y = apply("all_"), lanes = apply("lanes_"), wide = apply("columns_");
+    double worst = 0, at = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const auto equal = [&](double a) {
+        return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(y[i]) ||
+               (std::isnan(a) && std::isnan(y[i]));
+      };
+      ASSERT_TRUE(equal(lanes[i]) && equal(wide[i])) << name << " " << x[i];
+      const long double want = exact(x[i]);
+      const auto near = static_cast<double>(want);
+      if (std::isnan(near) || std::isinf(near)) {
+        EXPECT_TRUE(std::isnan(near) ? std::isnan(y[i]) : y[i] == near)
+            << name << "(" << x[i] << ") = " << y[i];
+        continue;
+      }
+      const double size = std::fabs(near);
+      const double ulp = std::max(std::nextafter(size, INFINITY) - size, 0x1p-1074);
+      const auto error = static_cast<double>(std::fabs(y[i] - want)) / ulp;
+      if (!(error <= worst)) worst = std::isnan(error) ? INFINITY : error, at = x[i];
+    }
+    EXPECT_LE(worst, most) << name << " at " << at;
+  }
 }
 
 TEST_P(Elementary, HalvesRoundToNearestEven) {
