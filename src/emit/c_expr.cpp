@@ -102,7 +102,8 @@ bool is_elementary(Op op, DType t) {
     case Op::acosh:
     case Op::atanh:
     case Op::log10:
-    case Op::fmod: return true;
+    case Op::fmod:
+    case Op::pow: return true;
     default: return false;
   }
 }
@@ -178,7 +179,7 @@ std::string call(const loop::ExprNode& e, const std::vector<std::string>& a) {
     case Op::tanh:
     case Op::erf: return one(std::string(name_of(e.op)));
     case Op::sigmoid: return one("sigmoid_" + suffix(t));
-    case Op::pow: return floating ? two(single ? "powf" : "pow") : two("pow_" + suffix(t));
+    case Op::pow: return two(floating ? "pow" : "pow_" + suffix(t));
     case Op::min:
     case Op::max:
       if (t == DType::boolean)

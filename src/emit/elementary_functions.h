@@ -36,6 +36,7 @@
 //   acosh    ~0.50  log1p(x - 1 + sqrt((x - 1) (x + 1)))
 //   atanh    ~0.50  log1p(2 |x| / (1 - |x|)) / 2
 //   log10    ~0.72  log's parts by log10(e)
+//   pow      0.50   exp(y log|x|), in f64
 //   fmod     0      x - n y, which is exact (quotients up to 2^51; else libm)
 //
 // Of f64, beside long doubles (test/emit/c_prelude_test.cpp): exp and log to 1 ulp, log1p to 1.6,
@@ -456,6 +457,25 @@ INLINE double log1p_f64(double x) {
 INLINE double sigmoid_f64(double x) {
   double e = exp_f64(choose_f64(x < 0.0, x, -x));
   return choose_f64(x < 0.0, e, all_f64(1.0)) / (e + 1.0);
+}
+
+// 1 if x, from 0 to 2^26, is a whole number, else 0.
+INLINE double is_whole_f64(double x) {
+  double n = x + 6755399441055744.0 - 6755399441055744.0;
+  return choose_f64(n == x, all_f64(1.0), all_f64(0.0));
+}
+INLINE float pow_f32(float x, float y) {
+  double a = to_f64(abs_f32(x)), b = to_f64(y);
+  float size = narrow_f32(choose_f64(a == 1.0, all_f64(1.0), exp_f64(b * log_f64(a))));
+  double n = smaller_f64(all_f64(67108864.0), to_f64(abs_f32(y)));  // larger ones are even
+  float whole = narrow_f32(is_whole_f64(n)), even = narrow_f32(is_whole_f64(n * 0.5));
+  float other = choose_f32(whole > even, -size, size);
+  float finite = choose_f32(whole == 0.0f, all_f32(__builtin_nanf("")), other);
+  float inside = choose_f32(x > -__builtin_inff(), finite, other);  // -inf is no negative number
+  float negative = choose_f32(x == 0.0f, other, inside);
+  float turned = choose_f32(signed_f32(all_f32(1.0f), x) < 0.0f, negative, size);
+  turned = choose_f32(x != x, x, choose_f32(y != y, y, turned));
+  return choose_f32(y == 0.0f, all_f32(1.0f), choose_f32(x == 1.0f, all_f32(1.0f), turned));
 }
 
 #define MIN_MAX(T, S)                                                                     \

@@ -67,7 +67,7 @@ constexpr auto negated = [](T a) { return sub<T>(0, a); };
 CLEAVE_BY_TYPE(least, c::min_f64, c::min_f32, c::min_i64, c::min_i32)
 CLEAVE_BY_TYPE(greatest, c::max_f64, c::max_f32, c::max_i64, c::max_i32)
 CLEAVE_BY_TYPE(sign, c::sign_f64, c::sign_f32, c::sign_i64, c::sign_i32)
-CLEAVE_BY_TYPE(power, ::pow, ::powf, c::pow_i64, c::pow_i32)
+CLEAVE_BY_TYPE(power, ::pow, c::pow_f32, c::pow_i64, c::pow_i32)
 #undef CLEAVE_BY_TYPE
 
 template <class T, auto F64, auto F32>

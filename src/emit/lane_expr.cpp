@@ -313,15 +313,15 @@ std::string LaneExprWriter::call(const Expr& e, const std::string& on) {
     case Op::shr:
       if (const int64_t* n = e->args[1].as_const_int(); n && *n >= 0 && *n < (is_wide(t) ? 64 : 32))
         return fmt::format("({} {} {})", a, e->op == Op::shl ? "<<" : ">>", *n);
-      return each(fmt::format("{}_{}", name, name_of(t)));
+      return own(name);
     case Op::div: return each(fmt::format("truncdiv_{}", name_of(t)));
     case Op::truncdiv:
     case Op::truncmod:
     case Op::floordiv:
     case Op::floormod: return each(fmt::format("{}_{}", name, name_of(t)));
     case Op::pow:
-      if (!floating) return each(fmt::format("pow_{}", name_of(t)));
-      return each(single ? "powf" : "pow");
+      if (single) return own(name);
+      return each(floating ? "pow" : fmt::format("pow_{}", name_of(t)));
     default: break;
   }
   if (is_elementary(e->op, t)) return own(name);

@@ -10,6 +10,21 @@ INLINE f64x16 select_f64x16(i32x16 c, f64x16 a, f64x16 b) {
 INLINE i64x16 select_i64x16(i32x16 c, i64x16 a, i64x16 b) {
   return choose_i64x16(to_i64x16(c), a, b);
 }
+// By what is less than 0 or not less than the width: all bits out (kernel_functions.h).
+INLINE i32x16 shl_i32x16(i32x16 a, i32x16 n) {
+  const i32x16 out = (n < 0) | (n >= 32);
+  return choose_i32x16(out, all_i32x16(0), (i32x16)((u32x16)a << (u32x16)(n & ~out)));
+}
+INLINE i32x16 shr_i32x16(i32x16 a, i32x16 n) {
+  return a >> choose_i32x16((n < 0) | (n >= 32), all_i32x16(31), n);
+}
+INLINE i64x16 shl_i64x16(i64x16 a, i64x16 n) {
+  const i64x16 out = (n < 0) | (n >= 64);
+  return choose_i64x16(out, all_i64x16(0), (i64x16)((u64x16)a << (u64x16)(n & ~out)));
+}
+INLINE i64x16 shr_i64x16(i64x16 a, i64x16 n) {
+  return a >> choose_i64x16((n < 0) | (n >= 64), all_i64x16(63), n);
+}
 INLINE f64x16 abs_f64x16(f64x16 v) { return (f64x16)((u64x16)v & 0x7fffffffffffffffu); }
 INLINE f32x16 sqrt_f32x16(f32x16 v) {
 #if __has_builtin(__builtin_elementwise_sqrt) || LANE_PARTS

@@ -37,6 +37,27 @@ constexpr emit::Definition items[] = {
     CLEAVE_CUDA_ONE(erf, erff),
     CLEAVE_CUDA_ONE(sin, sinf),
     CLEAVE_CUDA_ONE(cos, cosf),
+    CLEAVE_CUDA_ONE(tan, tanf),
+    CLEAVE_CUDA_ONE(asin, asinf),
+    CLEAVE_CUDA_ONE(acos, acosf),
+    CLEAVE_CUDA_ONE(atan, atanf),
+    CLEAVE_CUDA_ONE(sinh, sinhf),
+    CLEAVE_CUDA_ONE(cosh, coshf),
+    CLEAVE_CUDA_ONE(asinh, asinhf),
+    CLEAVE_CUDA_ONE(acosh, acoshf),
+    CLEAVE_CUDA_ONE(atanh, atanhf),
+    CLEAVE_CUDA_ONE(log10, log10f),
+    {"atan2_f32", "INLINE float atan2_f32(float y, float x) { return atan2f(y, x); }\n"},
+    {"fmod_f32", "INLINE float fmod_f32(float x, float y) { return fmodf(x, y); }\n"},
+    {"pow_f32", "INLINE float pow_f32(float x, float y) { return powf(x, y); }\n"},
+    {"exp_f64", "INLINE double exp_f64(double x) { return exp(x); }\n"},
+    {"log_f64", "INLINE double log_f64(double x) { return log(x); }\n"},
+    {"log1p_f64", "INLINE double log1p_f64(double x) { return log1p(x); }\n"},
+    {"sigmoid_f64",
+     "INLINE double sigmoid_f64(double x) {\n"
+     "  const double e = exp(-fabs(x));\n"
+     "  return (x < 0.0 ? e : 1.0) / (1.0 + e);\n"
+     "}\n"},
     {"sigmoid_f32",
      "// e / (1 + e) or 1 / (1 + e), e = exp(-|x|), as of - of * (e / (1 + e)): at most 2.7 ulp\n"
      "// from float64, of which expf has 1.9. The divisor is in [1, 2], so that the processor's\n"
@@ -171,9 +192,8 @@ constexpr emit::Definition items[] = {
 
 // Functions of one element that both machines have.
 constexpr std::string_view shared[] = {
-    "sigmoid_f64",  "truncdiv_i64", "truncmod_i64", "floordiv_i64", "floormod_i64",
-    "pow_i64",      "shl_i64",      "shr_i64",      "truncdiv_i32", "truncmod_i32",
-    "floordiv_i32", "floormod_i32", "pow_i32",      "shl_i32",      "shr_i32",
+    "truncdiv_i64", "truncmod_i64", "floordiv_i64", "floormod_i64", "pow_i64", "shl_i64", "shr_i64",
+    "truncdiv_i32", "truncmod_i32", "floordiv_i32", "floormod_i32", "pow_i32", "shl_i32", "shr_i32",
     "f32_to_i64",   "f32_to_i32",   "f64_to_i64",   "f64_to_i32",   "philox"};
 
 }  // namespace

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <regex>
+#include <set>
+
 #include "backend/cuda/nvrtc.h"
 #include "loop/parse.h"
 #include "loop/signature.h"
@@ -74,6 +77,19 @@ std::string all_operations() {
       "    %f64[p] = f64(inf) + f64(nan)\n";
   header.resize(header.size() - 2);
   return "kernel %y(" + header + ") work 64 {\n  for p in 64 parallel {\n" + body + "  }\n}\n";
+}
+
+// Also where no NVRTC would say so.
+TEST(CudaPrelude, functions_named_after_a_type_are_defined) {
+  const std::string text = cuda_text(map_threads(test::loops(all_operations())), "k", true).text;
+  const std::string all = cuda_prelude_for(text) + text;
+  const std::regex named("\\b([a-z0-9_]+_[fiu](16|32|64))\\(");
+  std::set<std::string> used;
+  for (std::sregex_iterator it(all.begin(), all.end(), named), end; it != end; ++it)
+    used.insert((*it)[1]);
+  EXPECT_GT(used.size(), 40u);
+  for (const std::string& name : used)
+    EXPECT_TRUE(std::regex_search(all, std::regex("INLINE \\w+ " + name + "\\("))) << name;
 }
 
 TEST(CudaPrelude, nvrtc_knows_all_operations) {
