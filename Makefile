@@ -100,6 +100,9 @@ bench: build/release/build.ninja
 	run "the examples' steps" bench/peer_examples.py build/release/bin; \
 	run "rows of few columns" bench/peer_small.py build/release/bin/cleave --columns 3,8,17,33,100; \
 	run "rows of few columns with AVX2" bench/peer_small.py build/release/bin/cleave --columns 3,8,17,33,100 --target x86-64-v3; \
+	export PYTHONPATH=build/release/python; \
+	run "small modules of many fields" bench/peer_modules.py; \
+	run "single operators" bench/peer_operators.py --below 1; \
 	run "elements of random functions" bench/peer_bytes.py build/release/bin/cleave 100 --show 0; \
 	run "models as PyTorch exports them" bench/peer_passes.py build/release/bin/cleave; \
 	run "programs of timm and transformers" bench/peer_programs.py build/release/bin/cleave --rounds 1; \

@@ -1,5 +1,6 @@
 #include "interp/moved_oracle.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -112,8 +113,13 @@ bool rounds_like_operands(const Graph& g, NodeId n) {
 // g - exp(y) sum(g) for one element, differences of neighbouring pixels that are equal.
 double terms_inside(const OpView& op, const std::vector<const Array*>& operands) {
   const std::string& name = op.name();
-  if (name.starts_with("grid_sampler") && name.ends_with("_backward"))
-    return largest(*operands[0]) * largest(*operands[1]);
+  if (name.starts_with("grid_sampler") && name.ends_with("_backward")) {
+    // Of each channel; a step of the grid is half of the image.
+    const std::vector<int64_t>& image = operands[1]->shape;
+    const auto size = static_cast<double>(*std::max_element(image.begin() + 2, image.end()));
+    return largest(*operands[0]) * largest(*operands[1]) * static_cast<double>(image[1]) *
+           std::max(size / 2, 1.0);
+  }
   const bool cancels =
       name == "gelu" || name == "gelu_backward"
           ? op.str_attr("approximate") == "none"
