@@ -35,7 +35,7 @@
 //   asinh    ~0.50  log1p(|x| + x^2 / (1 + sqrt(1 + x^2)))
 //   acosh    ~0.50  log1p(x - 1 + sqrt((x - 1) (x + 1)))
 //   atanh    ~0.50  log1p(2 |x| / (1 - |x|)) / 2
-//   log10    ~0.72  log's parts by log10(e)
+//   log10    ~0.50  log(x) log10(e)
 //   pow      0.50   exp(y log|x|), in f64
 //   fmod     0      x - n y, which is exact (quotients up to 2^51; else libm)
 //
@@ -245,6 +245,61 @@ INLINE float cos_f32(float x) {
   return y;
 }
 
+// 2^n for -1022 <= n <= 1023.
+INLINE double power_of_2_f64(int64_t n) { return bits_f64((uint64_t)(n + 1023) << 52); }
+INLINE double exp_f64(double x) {
+  double c = smaller_f64(all_f64(710.0), larger_f64(all_f64(-746.0), x));
+  double turned = c * 1.44269504088896341 + 6755399441055744.0, n = turned - 6755399441055744.0;
+  double r = fma_f64(n, all_f64(-6.93147180369123816e-1), c);
+  r = fma_f64(n, all_f64(-1.90821492927058770e-10), r);
+  double p = fma_f64(r, all_f64(1.6059043836821615e-10), all_f64(2.0876756987868099e-9));
+  p = fma_f64(p, r, all_f64(2.5052108385441719e-8));
+  p = fma_f64(p, r, all_f64(2.7557319223985891e-7));
+  p = fma_f64(p, r, all_f64(2.7557319223985893e-6));
+  p = fma_f64(p, r, all_f64(2.4801587301587302e-5));
+  p = fma_f64(p, r, all_f64(1.9841269841269841e-4));
+  p = fma_f64(p, r, all_f64(1.3888888888888889e-3));
+  p = fma_f64(p, r, all_f64(8.3333333333333333e-3));
+  p = fma_f64(p, r, all_f64(4.1666666666666667e-2));
+  p = fma_f64(p, r, all_f64(1.6666666666666667e-1));
+  p = fma_f64(p, r, all_f64(0.5));
+  double y = 1.0 + fma_f64(p * r, r, r);
+  int64_t whole = (int64_t)bits_u64(turned) - 0x4338000000000000, half = whole >> 1;
+  return y * power_of_2_f64(half) * power_of_2_f64(whole - half);
+}
+// x = 2^n (1 + t) with 1 + t in [sqrt(1/2), sqrt(2)), for x > 0.
+INLINE uint64_t above_root_u64(double x) {
+  double normal = choose_f64(x < 2.2250738585072014e-308, x * 18014398509481984.0, x);
+  return bits_u64(normal) - 0x3fe6a09e667f3bcd;
+}
+INLINE double log_f64(double x) {
+  uint64_t above = above_root_u64(x);
+  double n = whole_f64((int64_t)above >> 52);
+  n = choose_f64(x < 2.2250738585072014e-308, n - 54.0, n);
+  double t = bits_f64((above & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd) - 1.0;
+  double s = t / (t + 2.0), z = s * s, w = z * z, half = t * t * 0.5;
+  double p = fma_f64(w, all_f64(1.531383769920937332e-1), all_f64(2.222219843214978396e-1));
+  p = fma_f64(p, w, all_f64(3.999999999940941908e-1)) * w;
+  double q = fma_f64(w, all_f64(1.479819860511658591e-1), all_f64(1.818357216161805012e-1));
+  q = fma_f64(q, w, all_f64(2.857142874366239149e-1));
+  q = fma_f64(q, w, all_f64(6.666666666666735130e-1)) * z;
+  double rest = fma_f64(s, half + (p + q), n * 1.90821492927058770e-10);
+  double y = n * 6.93147180369123816e-1 - ((half - rest) - t);
+  y = choose_f64(x < __builtin_inf(), y, x);  // inf and NaN stay
+  y = choose_f64(x < 0.0, all_f64(__builtin_nan("")), y);
+  return choose_f64(x == 0.0, all_f64(-__builtin_inf()), y);
+}
+INLINE double log1p_f64(double x) {
+  double u = x + 1.0, y = log_f64(u) + (x - (u - 1.0)) / u;
+  y = choose_f64(u < __builtin_inf(), y, u);
+  y = choose_f64(u == 0.0, all_f64(-__builtin_inf()), y);
+  return choose_f64(u == 1.0, x, y);
+}
+INLINE double sigmoid_f64(double x) {
+  double e = exp_f64(choose_f64(x < 0.0, x, -x));
+  return choose_f64(x < 0.0, e, all_f64(1.0)) / (e + 1.0);
+}
+
 INLINE float tan_f32(float x) {
   double quarters = quarters_f64(to_f64(x)), n = quarters - 6755399441055744.0;
   double r = fma_f64(n, all_f64(-1.57079632679489655800), to_f64(x));
@@ -324,27 +379,12 @@ INLINE float acos_f32(float x) {
   return narrow_f32(choose_f64(a > 0.5, far, 1.57079632679489662 - arc * side));
 }
 
-// exp(x) for |x| <= 90 in f64, to about 2^-32.
-INLINE double exp_in_f64(double x) {
-  double turned = x * 1.44269504088896341 + 6755399441055744.0, n = turned - 6755399441055744.0;
-  double r = fma_f64(n, all_f64(-0.693147180559945309), x);
-  double p = fma_f64(r, all_f64(2.4801587301587302e-5), all_f64(1.9841269841269841e-4));
-  p = fma_f64(p, r, all_f64(1.3888888888888889e-3));
-  p = fma_f64(p, r, all_f64(8.3333333333333333e-3));
-  p = fma_f64(p, r, all_f64(4.1666666666666667e-2));
-  p = fma_f64(p, r, all_f64(1.6666666666666667e-1));
-  p = fma_f64(p, r, all_f64(0.5));
-  p = fma_f64(p, r, all_f64(1.0));
-  p = fma_f64(p, r, all_f64(1.0));
-  int32_t whole = low_i32(turned), half = whole >> 1;  // 2^whole may be no f32
-  return p * to_f64(power_of_2_f32(half)) * to_f64(power_of_2_f32(whole - half));
-}
 INLINE float cosh_f32(float x) {
-  double e = exp_in_f64(smaller_f64(all_f64(90.0), to_f64(abs_f32(x))));
+  double e = exp_f64(to_f64(abs_f32(x)));
   return narrow_f32((e + 1.0 / e) * 0.5);
 }
 INLINE float sinh_f32(float x) {
-  double a = to_f64(abs_f32(x)), e = exp_in_f64(smaller_f64(all_f64(90.0), a)), z = a * a;
+  double a = to_f64(abs_f32(x)), e = exp_f64(a), z = a * a;
   double p = fma_f64(z, all_f64(2.5052108385441719e-8), all_f64(2.7557319223985893e-6));
   p = fma_f64(p, z, all_f64(1.9841269841269841e-4));
   p = fma_f64(p, z, all_f64(8.3333333333333333e-3));
@@ -353,41 +393,24 @@ INLINE float sinh_f32(float x) {
   return signed_f32(narrow_f32(size), x);
 }
 
-// log(1 + u) for u >= 0 in f64, to about 2^-30 of itself.
-INLINE double log1p_in_f64(double u) {
-  float n = exponent_f32(narrow_f32((u + 1.0) * 0.25)) + 2.0f;
-  int32_t whole = whole_i32(n + 12582912.0f), half = whole >> 1;
-  double down = to_f64(power_of_2_f32(-half)) * to_f64(power_of_2_f32(half - whole));
-  double t = fma_f64(u, down, down - 1.0), s = t / (t + 2.0), z = s * s;
-  double p = fma_f64(z, all_f64(0.1818181818181818), all_f64(0.2222222222222222));
-  p = fma_f64(p, z, all_f64(0.2857142857142857));
-  p = fma_f64(p, z, all_f64(0.4));
-  p = fma_f64(p, z, all_f64(0.6666666666666667));
-  double y = fma_f64(p * z, s, s * 2.0);
-  y = fma_f64(to_f64(n), all_f64(0.693147180559945309), y);
-  return choose_f64(u < __builtin_inf(), y, u);  // inf and NaN stay
-}
 INLINE float asinh_f32(float x) {
   double a = to_f64(abs_f32(x)), z = a * a;
   double u = choose_f64(z < __builtin_inf(), a + z / (root_f64(z + 1.0) + 1.0), z);
-  return signed_f32(narrow_f32(log1p_in_f64(u)), x);
+  return signed_f32(narrow_f32(log1p_f64(u)), x);
 }
 INLINE float acosh_f32(float x) {
   double d = to_f64(x) - 1.0;
-  double y = log1p_in_f64(d + root_f64(d * (d + 2.0)));
+  double y = log1p_f64(d + root_f64(d * (d + 2.0)));
   return narrow_f32(choose_f64(d < 0.0, all_f64(__builtin_nan("")), y));
 }
 INLINE float atanh_f32(float x) {
   double a = to_f64(abs_f32(x));
-  double y = log1p_in_f64(a * 2.0 / (1.0 - a)) * 0.5;
+  double y = log1p_f64(a * 2.0 / (1.0 - a)) * 0.5;
   y = choose_f64(a > 1.0, all_f64(__builtin_nan("")), y);
   return signed_f32(narrow_f32(y), x);
 }
 INLINE float log10_f32(float x) {
-  float t = fraction_f32(x);
-  double y = (to_f64(t) + to_f64(bent_f32(t))) * 0.434294481903251828;
-  y = fma_f64(to_f64(exponent_f32(x)), all_f64(0.301029995663981195), y);
-  return log_of_f32(x, narrow_f32(y));
+  return narrow_f32(log_f64(to_f64(x)) * 0.434294481903251828);
 }
 
 // The quotient may be one too large or too small where it is near a whole number.
@@ -402,61 +425,6 @@ INLINE float fmod_f32(float x, float y) {
   float size = signed_f32(narrow_f32(r), x);
   REPAIR_2_f32(size, narrow_f32(q) < 2251799813685248.0f, fmod_any, x, y);
   return size;
-}
-
-// 2^n for -1022 <= n <= 1023.
-INLINE double power_of_2_f64(int64_t n) { return bits_f64((uint64_t)(n + 1023) << 52); }
-INLINE double exp_f64(double x) {
-  double c = smaller_f64(all_f64(710.0), larger_f64(all_f64(-746.0), x));
-  double turned = c * 1.44269504088896341 + 6755399441055744.0, n = turned - 6755399441055744.0;
-  double r = fma_f64(n, all_f64(-6.93147180369123816e-1), c);
-  r = fma_f64(n, all_f64(-1.90821492927058770e-10), r);
-  double p = fma_f64(r, all_f64(1.6059043836821615e-10), all_f64(2.0876756987868099e-9));
-  p = fma_f64(p, r, all_f64(2.5052108385441719e-8));
-  p = fma_f64(p, r, all_f64(2.7557319223985891e-7));
-  p = fma_f64(p, r, all_f64(2.7557319223985893e-6));
-  p = fma_f64(p, r, all_f64(2.4801587301587302e-5));
-  p = fma_f64(p, r, all_f64(1.9841269841269841e-4));
-  p = fma_f64(p, r, all_f64(1.3888888888888889e-3));
-  p = fma_f64(p, r, all_f64(8.3333333333333333e-3));
-  p = fma_f64(p, r, all_f64(4.1666666666666667e-2));
-  p = fma_f64(p, r, all_f64(1.6666666666666667e-1));
-  p = fma_f64(p, r, all_f64(0.5));
-  double y = 1.0 + fma_f64(p * r, r, r);
-  int64_t whole = (int64_t)bits_u64(turned) - 0x4338000000000000, half = whole >> 1;
-  return y * power_of_2_f64(half) * power_of_2_f64(whole - half);
-}
-// x = 2^n (1 + t) with 1 + t in [sqrt(1/2), sqrt(2)), for x > 0.
-INLINE uint64_t above_root_u64(double x) {
-  double normal = choose_f64(x < 2.2250738585072014e-308, x * 18014398509481984.0, x);
-  return bits_u64(normal) - 0x3fe6a09e667f3bcd;
-}
-INLINE double log_f64(double x) {
-  uint64_t above = above_root_u64(x);
-  double n = whole_f64((int64_t)above >> 52);
-  n = choose_f64(x < 2.2250738585072014e-308, n - 54.0, n);
-  double t = bits_f64((above & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd) - 1.0;
-  double s = t / (t + 2.0), z = s * s, w = z * z, half = t * t * 0.5;
-  double p = fma_f64(w, all_f64(1.531383769920937332e-1), all_f64(2.222219843214978396e-1));
-  p = fma_f64(p, w, all_f64(3.999999999940941908e-1)) * w;
-  double q = fma_f64(w, all_f64(1.479819860511658591e-1), all_f64(1.818357216161805012e-1));
-  q = fma_f64(q, w, all_f64(2.857142874366239149e-1));
-  q = fma_f64(q, w, all_f64(6.666666666666735130e-1)) * z;
-  double rest = fma_f64(s, half + (p + q), n * 1.90821492927058770e-10);
-  double y = n * 6.93147180369123816e-1 - ((half - rest) - t);
-  y = choose_f64(x < __builtin_inf(), y, x);  // inf and NaN stay
-  y = choose_f64(x < 0.0, all_f64(__builtin_nan("")), y);
-  return choose_f64(x == 0.0, all_f64(-__builtin_inf()), y);
-}
-INLINE double log1p_f64(double x) {
-  double u = x + 1.0, y = log_f64(u) + (x - (u - 1.0)) / u;
-  y = choose_f64(u < __builtin_inf(), y, u);
-  y = choose_f64(u == 0.0, all_f64(-__builtin_inf()), y);
-  return choose_f64(u == 1.0, x, y);
-}
-INLINE double sigmoid_f64(double x) {
-  double e = exp_f64(choose_f64(x < 0.0, x, -x));
-  return choose_f64(x < 0.0, e, all_f64(1.0)) / (e + 1.0);
 }
 
 // 1 if x, from 0 to 2^26, is a whole number, else 0.
