@@ -7,9 +7,10 @@ Milliseconds of a step on two threads, medians; the ratio is the faster peer's t
 `error` is the largest difference of a gradient from eager's, relative to the largest gradient of the module. Nothing
 may be tuned to these: add the module that a user was slow with. Inductor compiles some 10 s for each.
 """
-import argparse, math, os, statistics, sys, time, warnings
+import argparse, math, warnings
 
-from peer_target import environment, tell_inductor
+from peer_target import start_here
+from step_timing import median_ms
 
 
 def cases():
@@ -132,16 +133,6 @@ def step(call, module, inputs):
     (y if y.dim() == 0 else (y * y).mean()).backward()
 
 
-def median(call, seconds):
-    for _ in range(3): call()
-    times, until = [], time.perf_counter() + seconds
-    while time.perf_counter() < until or len(times) < 5:
-        begin = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - begin)
-    return 1e3 * statistics.median(times)
-
-
 def gradients(call, module, inputs):
     step(call, module, inputs)
     return [p.grad.clone() for p in module.parameters() if p.grad is not None]
@@ -153,28 +144,21 @@ def main():
     p.add_argument("--target", default="native")
     p.add_argument("--seconds", type=float, default=.6)
     a = p.parse_args()
-    if environment(a.target) != dict(os.environ):  # PyTorch reads it when it is imported
-        os.execve(sys.executable, [sys.executable, *sys.argv], environment(a.target))
-    try:
-        import torch, cleave  # noqa: F401
-    except ImportError as missing:
-        print(f"skipped: {missing}: pip install torch==2.13.0, and PYTHONPATH=build/release/python")
-        return
+    if not start_here(a.target): return
+    import torch
     warnings.filterwarnings("ignore")
-    torch.set_num_threads(2)
-    tell_inductor()
     options = {} if a.target == "native" else {"target": a.target}
     print(f"{'module':<20}{'eager ms':>9}{'inductor':>10}{'ours':>8}{'best/ours':>11}{'error':>9}")
     ratios = {}
     for name, (module, *inputs) in cases().items():
         if a.only and name not in a.only: continue
-        times, found = {"eager": median(lambda: step(module, module, inputs), a.seconds)}, {}
+        times, found = {"eager": median_ms(lambda: step(module, module, inputs), a.seconds)}, {}
         for peer, made in (("inductor", {}), ("ours", {"backend": "cleave", "options": options})):
             torch._dynamo.reset()
             call = torch.compile(module, **made)
             try:
                 found[peer] = gradients(call, module, inputs)
-                times[peer] = median(lambda: step(call, module, inputs), a.seconds)
+                times[peer] = median_ms(lambda: step(call, module, inputs), a.seconds)
             except Exception as failure:
                 if peer == "ours": raise
                 print(f"{name}: {peer} fails: {str(failure).splitlines()[0][:80]}")

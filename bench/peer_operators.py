@@ -7,9 +7,10 @@ Milliseconds of a call and of a call with its gradient, medians of .15 s on two 
 (above 1: ours is faster). A kernel that runs element by element shows here, and in no model. With --target the peer is
 told to use the same instructions. Where eager's result is a view, or fits a cache, its time is that of no memory.
 """
-import argparse, math, os, statistics, sys, time, warnings
+import argparse, math, warnings
 
-from peer_target import environment
+from peer_target import start_here
+from step_timing import median_ms
 
 
 def cases():
@@ -68,25 +69,15 @@ def cases():
     return out
 
 
-def median(call, seconds=.15):
-    for _ in range(3): call()
-    times, until = [], time.perf_counter() + seconds
-    while time.perf_counter() < until or len(times) < 5:
-        begin = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - begin)
-    return 1e3 * statistics.median(times)
-
-
 def first(result): return result[0] if isinstance(result, tuple) else result
 
 
-def measure(f, operands, options):
+def measure(f, operands, options, seconds=.15):
     """Milliseconds of eager and ours; of both with gradients, or None where there are none."""
     import torch
     torch._dynamo.reset()
     ours = torch.compile(lambda *a: f(*a), backend="cleave", options=options)
-    forward = median(lambda: f(*operands)), median(lambda: ours(*operands))
+    forward = median_ms(lambda: f(*operands), seconds), median_ms(lambda: ours(*operands), seconds)
     leaves = [a.clone().requires_grad_() if a.is_floating_point() else a for a in operands]
     if not first(f(*leaves)).requires_grad: return forward, None
     torch._dynamo.reset()
@@ -94,7 +85,7 @@ def measure(f, operands, options):
     def step(g):
         for a in leaves: a.grad = None
         first(g(*leaves)).sum().backward()
-    return forward, (median(lambda: step(f)), median(lambda: step(ours)))
+    return forward, (median_ms(lambda: step(f), seconds), median_ms(lambda: step(ours), seconds))
 
 
 def main():
@@ -103,15 +94,8 @@ def main():
     p.add_argument("--target", default="native")
     p.add_argument("--below", type=float, default=math.inf, help="print those whose ratios are below alone")
     a = p.parse_args()
-    if environment(a.target) != dict(os.environ):  # PyTorch reads it when it is imported
-        os.execve(sys.executable, [sys.executable, *sys.argv], environment(a.target))
-    try:
-        import torch, cleave  # noqa: F401
-    except ImportError as missing:
-        print(f"skipped: {missing}: pip install torch==2.13.0, and PYTHONPATH=build/release/python")
-        return
+    if not start_here(a.target): return
     warnings.filterwarnings("ignore")
-    torch.set_num_threads(2)
     print(f"{'operator':<20}{'eager ms':>9}{'ours':>8}{'ratio':>7}{'+ grad':>9}{'ours':>8}{'ratio':>7}")
     ratios = []
     for name, (f, *operands) in cases().items():

@@ -1,5 +1,5 @@
-"""What bench/step_torch.py and bench/step_jax.py measure with."""
-import time
+"""What bench/step_torch.py, bench/step_jax.py and benches of short calls measure with."""
+import statistics, time
 
 
 def resident(key):
@@ -21,3 +21,11 @@ def timed(step, seconds):
     n = max(5, min(400, int(1e3 * seconds / ms_of(step)[0])))
     runs = [ms_of(step) for _ in range(n)]
     return sorted(ms for ms, _ in runs), runs[-1][1]
+
+
+def median_ms(call, seconds):
+    """Of the calls in so many seconds, five at least, after three that don't count."""
+    for _ in range(3): call()
+    times, until = [], time.perf_counter() + seconds
+    while time.perf_counter() < until or len(times) < 5: times.append(ms_of(call)[0])
+    return statistics.median(times)

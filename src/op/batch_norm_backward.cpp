@@ -94,7 +94,7 @@ ValueId channels(Builder& b, const OpView& op, ValueId x, DType t) {
 
 Values decompose(Builder& b, const OpView& op) {
   const std::vector<bool> mask = bools_attr(op, "output_mask");
-  const NormTerms v = terms_of(b, op);
+  NormTerms v = terms_of(b, op);
   Values out(3);
   if (mask[0]) out[0] = b.convert(v.dx(b), op.out_type(0).dtype);
   if (mask[1]) out[1] = channels(b, op, v.dweight(b), op.out_type(1).dtype);

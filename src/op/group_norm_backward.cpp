@@ -62,7 +62,7 @@ NormTerms terms_of(Builder& b, const OpView& op) {
 
 Values decompose(Builder& b, const OpView& op) {
   const std::vector<bool> mask = bools_attr(op, "output_mask");
-  const NormTerms v = terms_of(b, op);
+  NormTerms v = terms_of(b, op);
   const auto result = [&](int k, ValueId x) {
     return b.convert(b.view(x, op.out_type(k).shape), op.out_type(k).dtype);
   };

@@ -48,7 +48,7 @@ void NormTerms::complete(Builder& b) {
 
 // With a weight for each statistic the means are those of dy, times it: one pass adds up what dx,
 // dweight and dbias need.
-ValueId NormTerms::dx(Builder& b) const {
+ValueId NormTerms::dx(Builder& b) {
   if (fixed) return b.mul(g, rstd);
   if (weight.valid() && statistic == parameter) {
     const CallOperand count = count_operand(b, x, statistic);
@@ -61,13 +61,15 @@ ValueId NormTerms::dx(Builder& b) const {
   return b.mul(rstd, centred);
 }
 
-ValueId NormTerms::dweight(Builder& b) const {
+ValueId NormTerms::dweight(Builder& b) {
+  if (dweight_.valid()) return dweight_;
   const ValueId each = b.mul(dy, h);
-  return parameter.empty() ? each : b.sum(each, parameter, true);
+  return dweight_ = parameter.empty() ? each : b.sum(each, parameter, true);
 }
 
-ValueId NormTerms::dbias(Builder& b) const {
-  return parameter.empty() ? dy : b.sum(dy, parameter, true);
+ValueId NormTerms::dbias(Builder& b) {
+  if (dbias_.valid()) return dbias_;
+  return dbias_ = parameter.empty() ? dy : b.sum(dy, parameter, true);
 }
 
 namespace {

@@ -43,9 +43,12 @@ struct NormTerms {
   ValueId off, h, g;  // x - mean, and h and g as above: set by complete()
 
   void complete(Builder& b);
-  ValueId dx(Builder& b) const;
-  ValueId dweight(Builder& b) const;  // with kept dims, as all below
-  ValueId dbias(Builder& b) const;
+  ValueId dx(Builder& b);
+  ValueId dweight(Builder& b);  // with kept dims, as all below; each is one value
+  ValueId dbias(Builder& b);
+
+ private:
+  ValueId dweight_, dbias_;
 };
 
 // Cotangents of the operands of a backward, given those of dx, dweight and dbias (none: nothing

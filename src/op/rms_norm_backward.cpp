@@ -65,7 +65,7 @@ NormTerms terms_of(Builder& b, const OpView& op) {
 
 Values decompose(Builder& b, const OpView& op) {
   const std::vector<bool> mask = bools_attr(op, "output_mask");
-  const NormTerms v = terms_of(b, op);
+  NormTerms v = terms_of(b, op);
   Values out(2);
   if (mask[0]) out[0] = b.convert(v.dx(b), op.out_type(0).dtype);
   if (mask[1]) out[1] = b.convert(b.view(v.dweight(b), op.out_type(1).shape), op.out_type(1).dtype);

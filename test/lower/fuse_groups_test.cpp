@@ -121,6 +121,20 @@ TEST(FuseGroups, what_reads_sums_of_long_columns_stays_apart) {
   }
 }
 
+// With a weight for each statistic: means of what it multiplies are no sums of their own.
+TEST(FuseGroups, a_batch_norms_gradient_adds_up_two_sums) {
+  const Graph g = test::decomposed(
+      "graph @g(%g: input f32[8,4,6,6], %x: input f32[8,4,6,6], %w: input f32[4], %m: input "
+      "f32[4], "
+      "%r: input f32[4]) {\n"
+      "  %dx, %dw, %db = native_batch_norm_backward(%g, %x, %w, none, none, %m, %r; train=true, "
+      "eps=1e-05, output_mask=[true,true,true])\n  return %dx, %dw, %db\n}\n");
+  int folds = 0;
+  for (const NodeId n : g.order())
+    folds += g.node(n).op->name == "sum" || g.node(n).op->name == "mean";
+  EXPECT_EQ(folds, 2);
+}
+
 // The largest elements and where they are: folds of one kernel, over rows or columns.
 TEST(FuseGroups, elements_and_their_positions_are_found_together) {
   for (const int dim : {0, 1, 2})

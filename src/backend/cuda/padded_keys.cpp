@@ -26,10 +26,16 @@ HeadStrides dense(int64_t heads, int64_t rows, int64_t width) {
   return {heads * rows * width, rows * width, width, 1};
 }
 
-device::PadArguments arguments(const AttentionSpec& s, const HeadStrides& at, int64_t group,
-                               int64_t width) {
-  return {s.batch,           s.heads / group, s.columns,
-          padded_columns(s), width,           {at.batch, at.head, at.row, at.column}};
+struct Both {
+  device::PadArguments keys, values;
+};
+Both arguments(const AttentionSpec& s, const HeadStrides& key, const HeadStrides& value) {
+  const auto of = [&](const HeadStrides& at, int64_t group, int64_t width) {
+    return device::PadArguments{s.batch,   s.heads / group,
+                                s.columns, padded_columns(s),
+                                width,     {at.batch, at.head, at.row, at.column}};
+  };
+  return {of(key, s.key_group, s.width), of(value, s.value_group, s.value_width)};
 }
 
 int64_t blocks_of(const device::PadArguments& p, int64_t rows) {
@@ -75,8 +81,7 @@ void PaddedKeys::pad(void* const* operands, void* workspace, void* queue) const 
   using Operand = AttentionOperand;
   const AttentionSpec& f = spec_.forward;
   const Pointers to = pointers(workspace);
-  const auto keys = arguments(f, f.key, f.key_group, f.width),
-             values = arguments(f, f.value, f.value_group, f.value_width);
+  const auto [keys, values] = arguments(f, f.key, f.value);
   launch(*pad_, blocks_of(keys, keys.padded), queue, keys, operands[Operand::key], to.key, to.open);
   launch(*pad_, blocks_of(values, values.padded), queue, values, operands[Operand::value], to.value,
          static_cast<void*>(nullptr));
@@ -84,10 +89,8 @@ void PaddedKeys::pad(void* const* operands, void* workspace, void* queue) const 
 
 void PaddedKeys::unpad(void* const* operands, void* workspace, void* queue) const {
   using Operand = AttentionOperand;
-  const AttentionSpec& f = spec_.forward;
   const Pointers from = pointers(workspace);
-  const auto keys = arguments(f, spec_.dkey, f.key_group, f.width),
-             values = arguments(f, spec_.dvalue, f.value_group, f.value_width);
+  const auto [keys, values] = arguments(spec_.forward, spec_.dkey, spec_.dvalue);
   launch(*unpad_, blocks_of(keys, keys.rows), queue, keys, from.dkey, operands[Operand::dkey]);
   launch(*unpad_, blocks_of(values, values.rows), queue, values, from.dvalue,
          operands[Operand::dvalue]);
