@@ -282,6 +282,13 @@ void fill(CaseOperand& x, DType dtype, double value) {
     write(x.bytes.data() + i, dtype, value);
 }
 
+bool is_finite(const CaseOperand& x, DType dtype) {
+  const auto size = static_cast<size_t>(size_of(dtype));
+  for (size_t i = static_cast<size_t>(x.offset); i + size <= x.bytes.size(); i += size)
+    if (!std::isfinite(read(x.bytes.data() + i, dtype))) return false;
+  return true;
+}
+
 LibraryCase attention_case(Random& random) {
   LibraryCase c;
   AttentionSpec s;

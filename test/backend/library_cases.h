@@ -42,6 +42,7 @@ LibraryCase sort_case(Random& random);
 
 // All of its elements are the value.
 void fill(CaseOperand& x, DType dtype, double value);
+bool is_finite(const CaseOperand& x, DType dtype);
 
 // The operands after the CPU's library has run.
 std::array<CaseOperand, max_library_operands> expected(const LibraryCase& c);

@@ -37,6 +37,7 @@ void write(void* at, CudnnType type, int64_t i, double x) {
   }
 }
 double rounded(CudnnType type, double x) {
+  if (type == CudnnType::f32) return static_cast<float>(x);  // what is too large is infinite
   if (type != CudnnType::f16 && type != CudnnType::bf16) return x;
   double cell = 0;
   write(&cell, type, 0, x);
