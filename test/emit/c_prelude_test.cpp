@@ -73,6 +73,14 @@ class Elementary : public testing::TestWithParam<Way> {
           "  for (int64_t i = 0; i < n; i += 64)\n"
           "    put_f64x64(y + i, {0}x64(get_f64x64(x + i)));\n}}\n",
           f);
+    for (const char* of : {"i32", "i64"})
+      for (const char* f : {"shl", "shr"})
+        kernels += fmt::format(
+            "void {0}_of_{1}(const {2} *restrict a, const {2} *restrict n, {2} *restrict one,"
+            " {2} *restrict lanes) {{\n  for (int64_t i = 0; i < 16; ++i)"
+            " one[i] = {0}_{1}(a[i], n[i]);\n"
+            "  put_{1}x16(lanes, {0}_{1}x16(get_{1}x16(a), get_{1}x16(n)));\n}}\n",
+            f, of, of == std::string("i32") ? "int32_t" : "int64_t");
     for (const char* f : {"atan2_f32", "fmod_f32", "pow_f32"})
       kernels += fmt::format(
           "void all_{0}(const float *restrict a, const float *restrict b, float *restrict y,"
@@ -251,6 +259,54 @@ TEST_P(Elementary, SpecialValuesAreThoseOfIeee) {
   expect("acosh_f32", {inf, nan, nan, nan, nan, of_large(std::acosh), nan});
   expect("atanh_f32", {nan, nan, nan, 0, -0.0f, nan, nan});
   expect("log10_f32", {inf, nan, nan, -inf, -inf, of_large(std::log10), nan});
+}
+
+template <class T>
+void expect_equal_shifts(runtime::LoadedCode& code, const std::string& of) {
+  const std::vector<T> a = {1,
+                            -1,
+                            5,
+                            -5,
+                            std::numeric_limits<T>::min(),
+                            std::numeric_limits<T>::max(),
+                            77,
+                            -77,
+                            1,
+                            -1,
+                            3,
+                            -3,
+                            9,
+                            -9,
+                            0,
+                            1},
+                       n = {0,
+                            1,
+                            31,
+                            32,
+                            33,
+                            63,
+                            64,
+                            65,
+                            -1,
+                            -1,
+                            62,
+                            63,
+                            8 * sizeof(T),
+                            8 * sizeof(T),
+                            5,
+                            std::numeric_limits<T>::min()};
+  for (const std::string f : {"shl_of_", "shr_of_"}) {
+    std::vector<T> one(16), lanes(16);
+    reinterpret_cast<void (*)(const T*, const T*, T*, T*)>(code.symbol(f + of))(
+        a.data(), n.data(), one.data(), lanes.data());
+    EXPECT_EQ(one, lanes) << f << of;
+  }
+}
+
+// By less than 0 and by more than the width, too.
+TEST_P(Elementary, ShiftsOfLanesAreThoseOfOne) {
+  expect_equal_shifts<int32_t>(*code_, "i32");
+  expect_equal_shifts<int64_t>(*code_, "i64");
 }
 
 // Against long doubles: numbers of all sizes, those near 0 and 1, and the special ones.
