@@ -155,7 +155,7 @@ Values decompose_position(Builder& b, const OpView& op, bool largest) {
   if (of_all && t.rank() > 1) x = b.view(x, {t.numel()});
   const Shape shape = b.type(x).shape;
   const std::vector<int64_t> dim = {of_all || t.rank() == 0 ? 0 : reduction_dims(op)[0]};
-  const Dim n = shape[static_cast<size_t>(dim[0])];
+  const Dim& n = shape[static_cast<size_t>(dim[0])];
   const ValueId best = b.call1(largest ? "amax" : "amin", {x}, {{"dim", dim}, {"keepdim", true}});
   ValueId hit = b.eq(x, best);
   if (is_floating(t.dtype)) hit = b.logical_or(hit, b.call1("isnan", {x}));
