@@ -51,6 +51,28 @@ def test_what_convolutions_of_channels_last_give_is_kept_row_by_row(marked):
     assert marked[1] == 0
 
 
+class NormNet(nn.Module):
+    """Each of its layers but the last gives what the next one's gradient reads."""
+
+    def __init__(self, norm, between):
+        super().__init__()
+        self.first, self.norm, self.between, self.second = nn.Conv2d(3, 8, 3, padding=1), norm, between, nn.Conv2d(8, 4, 3)
+
+    def forward(self, x):
+        return self.second(self.between(F.silu(self.norm(self.first(x)))))
+
+
+@pytest.mark.usefixtures("no_outside")
+@pytest.mark.parametrize("between", [nn.MaxPool2d(2), nn.AvgPool2d(2), nn.Upsample(scale_factor=2), nn.Dropout(0.0), nn.Softmax2d()])
+@pytest.mark.parametrize("norm", [nn.BatchNorm2d(8), nn.GroupNorm(2, 8)])
+def test_what_other_calls_compute_channels_last_is_kept_row_by_row(marked, norm, between):
+    torch.manual_seed(0)
+    model, x = NormNet(norm, between), torch.randn(2, 3, 8, 8).to(memory_format=torch.channels_last)
+    model.to(memory_format=torch.channels_last)
+    like_eager(model, model, x)
+    assert marked and marked[0] >= 2  # the convolution, and what follows it
+
+
 @pytest.mark.usefixtures("no_outside")
 def test_sizes_that_vary_are_kept_row_by_row(marked):
     model = Net()

@@ -1,8 +1,10 @@
 """In which order what the forward keeps for the backward lies in memory: cleave's own, where only cleave sees it.
 
-PyTorch gives the result of a convolution of channels-last tensors channels last, and what is computed of it element by
-element; cleave has both row by row, and would copy each such value twice.
+PyTorch gives what it computes of channels-last tensors channels last: convolutions, norms, poolings, and calls element by
+element; cleave has all of them row by row, and would copy each such value twice.
 """
+import operator
+
 import torch
 
 from cleave.dynamo.results import lies_over_itself
@@ -44,13 +46,25 @@ def _is_covered(n):
 
 
 def _computed_row_major(graph):
-    """What PyTorch has in another order than row by row because of a convolution."""
+    """What PyTorch computes in another order than row by row: channels last, or because of a convolution."""
     found = set()
     for n in graph.nodes:
         v = n.meta.get("val")
-        if not _is_covered(n) or not isinstance(v, torch.Tensor) or is_row_major(v) or lies_over_itself(v):
+        if not isinstance(v, torch.Tensor) or not _is_computed(n) or is_row_major(v) or lies_over_itself(v):
             continue
-        if n.target is torch.ops.aten.convolution.default or (torch.Tag.pointwise in getattr(n.target, "tags", ()) and
-                                         any(m in found and m.meta["val"].shape == v.shape for m in n.all_input_nodes)):
+        if v.dim() > 3 and _lies_channels_last(v) or n.target is torch.ops.aten.convolution.default or (
+                torch.Tag.pointwise in getattr(n.target, "tags", ()) and
+                any(m in found and m.meta["val"].shape == v.shape for m in n.all_input_nodes)):
             found.add(n)
     return found
+
+
+def _is_computed(n):
+    """Whether it is a result of a covered call, and no view of an operand."""
+    call = n.args[0] if n.target is operator.getitem else n
+    schema = getattr(call.target, "_schema", None)  # a branch or a loop has none
+    return schema is not None and _is_covered(call) and not any(r.alias_info for r in schema.returns)
+
+
+def _lies_channels_last(t):
+    return is_row_major(t.permute(0, *range(2, t.dim()), 1))
