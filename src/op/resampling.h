@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "op/taps.h"
 
@@ -17,6 +18,19 @@ struct Resampling {
   double ratio;  // exact in f32 for nearest
   DType t;       // of the weights
 
+  static Resampling linear(bool corners, std::optional<double> scale, int64_t in, int64_t out,
+                           DType t) {
+    const auto n = static_cast<double>(in), m = static_cast<double>(out);
+    double ratio = scale ? 1 / *scale : n / m;
+    if (corners) ratio = out > 1 ? (n - 1) / (m - 1) : 0;
+    return {ResizeMode::bilinear, corners, in, out, ratio, t};
+  }
+  static Resampling nearest(std::optional<double> scale, int64_t in, int64_t out, DType t) {
+    const float ratio =
+        scale ? static_cast<float>(1 / *scale) : static_cast<float>(in) / static_cast<float>(out);
+    return {ResizeMode::nearest, false, in, out, ratio, t};
+  }
+
   bool copies() const { return in == out; }
   // In bilinear mode, a copied element is also read with weight 0.
   loop::Expr again() const {
@@ -24,7 +38,7 @@ struct Resampling {
   }
   bool halves() const { return mode == ResizeMode::nearest && out == 2 * in; }
 
-  loop::Expr nearest(const loop::Expr& o) const {
+  loop::Expr nearest_to(const loop::Expr& o) const {
     if (copies()) return o;
     if (halves()) return quotient(o, 2);
     const loop::Expr at = cast(o, DType::f32) * loop::constant(DType::f32, ratio);
@@ -54,7 +68,7 @@ struct Resampling {
   DimTaps reads() const {
     if (mode == ResizeMode::nearest || copies())
       return {1, [r = *this](loop::KernelBuilder&, const loop::Expr& o, const loop::Expr&) {
-                return Tap{r.nearest(o), {}, {}, r.again()};
+                return Tap{r.nearest_to(o), {}, {}, r.again()};
               }};
     return {2, [r = *this](loop::KernelBuilder& k, const loop::Expr& o, const loop::Expr& tap) {
               const Pair p = r.pair(k, o);
@@ -108,7 +122,7 @@ struct Resampling {
               const loop::Expr at = k.let(clamped(o, r.out), "at"), exists = in_range(o, r.out);
               if (r.mode == ResizeMode::nearest || r.copies())
                 return Tap{
-                    at, {}, both_hold(exists, binary(loop::Op::eq, r.nearest(at), i)), r.again()};
+                    at, {}, both_hold(exists, binary(loop::Op::eq, r.nearest_to(at), i)), r.again()};
               const Pair p = r.pair(k, at);
               const loop::Expr zero = loop::constant(r.t, 0), one = loop::constant(r.t, 1);
               const loop::Expr is_low = k.let(binary(loop::Op::eq, p.low, i), "is_low"),

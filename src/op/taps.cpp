@@ -16,11 +16,13 @@ Expr product(const Expr& a, const Expr& b) {
 }
 
 // One term of the sum.
-Expr term(KernelBuilder& k, int flat, const Exprs& lead, const std::vector<Tap>& taps) {
-  Exprs at = lead;
+Expr term(KernelBuilder& k, int flat, const Exprs& index, size_t first,
+          const std::vector<Tap>& taps) {
+  Exprs at = index;
+  size_t d = first;
   Expr weight, inside, again;
   for (const Tap& t : taps) {
-    at.push_back(t.at);
+    at[d++] = t.at;
     weight = product(weight, t.weight);
     inside = both_hold(inside, t.inside);
     again = either_holds(again, t.again);
@@ -33,14 +35,14 @@ Expr term(KernelBuilder& k, int flat, const Exprs& lead, const std::vector<Tap>&
   return inside.defined() ? select(inside, x, loop::constant(x.type(), 0)) : x;
 }
 
-Expr written_out(KernelBuilder& k, int flat, const Exprs& lead, const Exprs& last,
+Expr written_out(KernelBuilder& k, int flat, const Exprs& index, size_t first,
                  const std::vector<DimTaps>& dims) {
   std::vector<std::vector<Tap>> taps(dims.size());
   std::vector<int64_t> counts;
   for (size_t d = 0; d < dims.size(); ++d) {
     counts.push_back(dims[d].count);
     for (int64_t t = 0; t < dims[d].count; ++t) {
-      Tap tap = dims[d].tap(k, last[d], Expr(t));
+      Tap tap = dims[d].tap(k, index[first + d], Expr(t));
       tap.at = k.let(tap.at, "at");
       if (tap.weight.defined()) tap.weight = k.let(tap.weight, "w");
       if (tap.inside.defined()) tap.inside = k.let(tap.inside, "in");
@@ -49,31 +51,35 @@ Expr written_out(KernelBuilder& k, int flat, const Exprs& lead, const Exprs& las
     }
   }
   Expr sum;
-  std::vector<int64_t> index(dims.size(), 0);
+  std::vector<int64_t> number(dims.size(), 0);
   do {
     std::vector<Tap> one;
-    for (size_t d = 0; d < dims.size(); ++d) one.push_back(taps[d][static_cast<size_t>(index[d])]);
-    const Expr x = k.let(term(k, flat, lead, one), "x");
+    for (size_t d = 0; d < dims.size(); ++d) one.push_back(taps[d][static_cast<size_t>(number[d])]);
+    const Expr x = k.let(term(k, flat, index, first, one), "x");
     sum = sum.defined() ? k.let(sum + x, "sum") : x;
-  } while (next_index(index, counts));
+  } while (next_index(number, counts));
   return sum;
 }
 
 }  // namespace
 
 Expr sum_of_taps(KernelBuilder& k, int flat, const Exprs& index, const std::vector<DimTaps>& dims) {
-  const auto split = index.end() - static_cast<std::ptrdiff_t>(dims.size());
-  const Exprs lead(index.begin(), split), last(split, index.end());
+  return sum_of_taps_from(k, flat, index, index.size() - dims.size(), dims);
+}
+
+Expr sum_of_taps_from(KernelBuilder& k, int flat, const Exprs& index, size_t first,
+                      const std::vector<DimTaps>& dims) {
   std::vector<int64_t> counts;
   for (const DimTaps& d : dims) counts.push_back(d.count);
   const int64_t all = numel_of(counts);
   if (all == 0 || numel_of(k.operand(flat).layout.shape) == 0)
     return loop::constant(loop::compute_type(k.operand(flat).dtype), 0);
-  if (all <= max_written_out) return written_out(k, flat, lead, last, dims);
+  if (all <= max_written_out) return written_out(k, flat, index, first, dims);
   return k.reduce(loop::ReduceOp::sum, counts, [&](const Exprs& t) {
     std::vector<Tap> one;
-    for (size_t d = 0; d < dims.size(); ++d) one.push_back(dims[d].tap(k, last[d], t[d]));
-    return term(k, flat, lead, one);
+    for (size_t d = 0; d < dims.size(); ++d)
+      one.push_back(dims[d].tap(k, index[first + d], t[d]));
+    return term(k, flat, index, first, one);
   });
 }
 

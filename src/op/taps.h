@@ -31,6 +31,9 @@ struct DimTaps {
 // `flat`. A few taps are unrolled, many become a loop.
 loop::Expr sum_of_taps(loop::KernelBuilder& k, int flat, const loop::Exprs& index,
                        const std::vector<DimTaps>& dims);
+// The same, where the dims from `first` on are mapped.
+loop::Expr sum_of_taps_from(loop::KernelBuilder& k, int flat, const loop::Exprs& index,
+                            size_t first, const std::vector<DimTaps>& dims);
 
 // ---- integer expressions
 

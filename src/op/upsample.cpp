@@ -18,6 +18,7 @@
 
 #include "op/pool.h"
 #include "op/resampling.h"
+#include "op/resize_reference.h"
 
 namespace cleave {
 namespace {
@@ -103,64 +104,44 @@ Result<Types> infer_backward(const OpView& op) {
 
 // ---- reference
 
-struct Source {
-  int64_t at;
-  double weight;
-};
-
-// The elements that result o of a dim reads.
-std::vector<Source> sources(Mode mode, bool corners, std::optional<double> scale, int64_t in,
-                            int64_t out, int64_t o) {
-  if (in == out && mode == Mode::bilinear) return {{o, 1}, {o, 0}};
-  if (in == out) return {{o, 1}};
-  if (mode == Mode::nearest) {
-    if (out == 2 * in) return {{o / 2, 1}};
-    const float r =
-        scale ? static_cast<float>(1 / *scale) : static_cast<float>(in) / static_cast<float>(out);
-    const float at = std::floor(static_cast<float>(o) * r);
-    return {{std::min(static_cast<int64_t>(at), in - 1), 1}};
-  }
-  const auto n = static_cast<double>(in), m = static_cast<double>(out), k = static_cast<double>(o);
-  double s = std::max(0.0, (k + 0.5) * (scale ? 1 / *scale : n / m) - 0.5);
-  if (corners) s = out > 1 ? k * ((n - 1) / (m - 1)) : 0;
-  const int64_t low = std::min(static_cast<int64_t>(s), in - 1);
-  const double f = std::min(1.0, s - static_cast<double>(low));
-  return {{low, 1 - f}, {std::min(low + 1, in - 1), f}};
-}
-
 // Calls f(result, element of the image, weight) for every term.
 template <class F>
 void for_each_term(const OpView& op, Mode mode, const Ints& image, const Ints& result, F f) {
   const bool corners = mode == Mode::bilinear && op.bool_attr("align_corners");
-  std::vector<std::vector<Source>> reads[2];
+  std::vector<std::vector<ResizeSource>> reads[2];
   for (size_t d = 0; d < 2; ++d)
     for (int64_t o = 0; o < result[d + 2]; ++o)
-      reads[d].push_back(sources(mode, corners, scale_of(op, d), image[d + 2], result[d + 2], o));
+      reads[d].push_back(resize_sources(mode, corners, scale_of(op, d), image[d + 2], result[d + 2], o));
   int64_t number = 0;
   for_each_position(result, 2, [&](int64_t plane, const Ints& at) {
-    for (const Source& h : reads[0][static_cast<size_t>(at[0])])
-      for (const Source& w : reads[1][static_cast<size_t>(at[1])])
+    for (const ResizeSource& h : reads[0][static_cast<size_t>(at[0])])
+      for (const ResizeSource& w : reads[1][static_cast<size_t>(at[1])])
         f(number, (plane * image[2] + h.at) * image[3] + w.at, h.weight * w.weight);
     ++number;
   });
 }
 
-std::vector<Resampling> resamplings(const OpView& op, Mode mode, const Type& image,
-                                    const Type& result) {
+// Of the rows and the columns.
+std::vector<Resampling> nearest_of(const OpView& op, const Type& image, const Type& result) {
   std::vector<Resampling> all;
-  const DType t = loop::compute_type(image.dtype);
-  for (size_t d = 0; d < 2; ++d) {
-    const int64_t in = static_shape(image)[d + 2], out = static_shape(result)[d + 2];
-    const auto scale = scale_of(op, d);
-    const auto n = static_cast<double>(in), m = static_cast<double>(out);
-    const bool corners = mode == Mode::bilinear && op.bool_attr("align_corners");
-    double ratio = scale ? 1 / *scale : n / m;
-    if (mode == Mode::nearest)
-      ratio = scale ? static_cast<float>(ratio) : static_cast<float>(in) / static_cast<float>(out);
-    if (corners) ratio = out > 1 ? (n - 1) / (m - 1) : 0;
-    all.push_back({mode, corners, in, out, ratio, t});
-  }
+  for (size_t d = 0; d < 2; ++d)
+    all.push_back(Resampling::nearest(scale_of(op, d), static_shape(image)[d + 2],
+                                      static_shape(result)[d + 2],
+                                      loop::compute_type(image.dtype)));
   return all;
+}
+
+// One dim after the other, by `name` of one; `sizes` are those of its results.
+Values by_dims(Builder& b, const OpView& op, const std::string& name, const Shape& sizes) {
+  ValueId y = op.in(0);
+  for (size_t d = 0; d < 2; ++d) {
+    NamedAttrs attrs = {{"dim", static_cast<int64_t>(d) + 2},
+                        {"size", sizes[d + 2]},
+                        {"align_corners", op.attr("align_corners")}};
+    if (const auto s = scale_of(op, d)) attrs.emplace_back("scale", *s);
+    y = b.call1(name, {y}, attrs);
+  }
+  return {y};
 }
 
 // ---- entries
@@ -300,14 +281,20 @@ OpDef forward(Mode mode) {
                       [&](int64_t o, int64_t i, double weight) { y.f[o] += weight * in[0]->f[i]; });
         return Arrays{y};
       },
-      .decompose = Absent{"a primitive: index arithmetic"},
+      .decompose = mode == Mode::nearest
+                       ? Slot<DecomposeFn>(Absent{"a primitive: index arithmetic"})
+                       : Slot<DecomposeFn>([](Builder& b, const OpView& op) -> Values {
+        return by_dims(b, op, "resize_linear", op.out_type(0).shape);
+      }),
       .grad = [mode](Builder& b, const GradView& op) { return grad(b, op, mode); },
-      .lower = loop::elementwise([mode](KernelBuilder& k, const OpView& op, const Exprs& index) {
+      .lower = mode == Mode::nearest ? loop::elementwise([](KernelBuilder& k, const OpView& op,
+                                                            const Exprs& index) {
         std::vector<DimTaps> dims;
-        for (const Resampling& r : resamplings(op, mode, op.in_type(0), op.out_type(0)))
+        for (const Resampling& r : nearest_of(op, op.in_type(0), op.out_type(0)))
           dims.push_back(r.reads());
         return Exprs{sum_of_taps(k, 0, index, dims)};
-      }),
+      })
+                                     : loop::by_decomposition(),
       .cost = cost_per_result(mode == Mode::nearest ? 0 : 8),
       .samples = [=] { return forward_samples(mode); },
       .rejects = [=]() -> Rejects {
@@ -348,14 +335,21 @@ OpDef backward(Mode mode) {
                       [&](int64_t o, int64_t i, double weight) { y.f[i] += weight * in[0]->f[o]; });
         return Arrays{y};
       },
-      .decompose = Absent{"a primitive: sums over the results that read an element"},
+      .decompose = mode == Mode::nearest
+                       ? Slot<DecomposeFn>(Absent{"a primitive: sums over the results that read an "
+                                              "element"})
+                       : Slot<DecomposeFn>([](Builder& b, const OpView& op) -> Values {
+        return by_dims(b, op, "resize_linear_backward", op.out_type(0).shape);
+      }),
       .grad = [mode](Builder& b, const GradView& op) { return grad_backward(b, op, mode); },
-      .lower = loop::elementwise([mode](KernelBuilder& k, const OpView& op, const Exprs& index) {
+      .lower = mode == Mode::nearest ? loop::elementwise([](KernelBuilder& k, const OpView& op,
+                                                            const Exprs& index) {
         std::vector<DimTaps> dims;
-        for (const Resampling& r : resamplings(op, mode, op.out_type(0), op.in_type(0)))
+        for (const Resampling& r : nearest_of(op, op.out_type(0), op.in_type(0)))
           dims.push_back(r.read_by());
         return Exprs{sum_of_taps(k, 0, index, dims)};
-      }),
+      })
+                                     : loop::by_decomposition(),
       .cost = cost_per_operand(mode == Mode::nearest ? 1 : 8),
       .samples = [=] { return backward_samples(mode); },
       .rejects = [=]() -> Rejects {

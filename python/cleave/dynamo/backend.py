@@ -9,6 +9,7 @@ from cleave.dynamo.plan import Plan
 from cleave.dynamo.take_apart import take_apart_uncovered
 from cleave.fx.complex_pairs import take_apart_complex
 from cleave.fx.decompositions import decompositions
+from cleave.fx.kept_whole import kept_whole
 from cleave.fx.random import draw_with_state
 from cleave.fx.unroll import unroll_loops
 
@@ -25,10 +26,11 @@ def backend(graph_module, example_inputs, *, mode=None, options=None, **_):
         draw_with_state(gm)
         return _boxed(Plan("inference", gm, chosen.text_of))
 
-    return aot_autograd(
-        fw_compiler=compiler("forward"), bw_compiler=compiler("backward"), inference_compiler=inference,
-        partition_fn=functools.partial(partition, options=chosen), decompositions=decompositions(),
-    )(graph_module, example_inputs)
+    with kept_whole():
+        return aot_autograd(
+            fw_compiler=compiler("forward"), bw_compiler=compiler("backward"), inference_compiler=inference,
+            partition_fn=functools.partial(partition, options=chosen), decompositions=decompositions(),
+        )(graph_module, example_inputs)
 
 
 def _boxed(plan):
