@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/attr.h"
+#include "loop/replace.h"
 
 namespace cleave::emit {
 
@@ -188,10 +189,12 @@ std::string LaneExprWriter::load(const Expr& e, const std::string& on) {
               : fmt::format("strided_{}({}, {})", type, at, stride);
   } else {
     const std::string at = vector(index, on);
-    out = !mask.empty() ? fmt::format("gather_{}_where({}, {}, {})", type, base, at, mask)
+    const bool words = stored == DType::f32 || stored == DType::i32;
+    const std::string_view how = words && is_computed(index) ? "near" : "gather";
+    out = !mask.empty() ? fmt::format("{}_{}_where({}, {}, {})", how, type, base, at, mask)
           : !loop_.left.empty()
-              ? fmt::format("gather_{}_first({}, {}, {})", type, base, at, loop_.left)
-              : fmt::format("gather_{}({}, {})", type, base, at);
+              ? fmt::format("{}_{}_first({}, {}, {})", how, type, base, at, loop_.left)
+              : fmt::format("{}_{}({}, {})", how, type, base, at);
   }
   switch (stored) {
     case DType::bf16:
@@ -246,6 +249,17 @@ std::string LaneExprWriter::rounded(const Expr& e, const std::string& on) {
   const std::string v = vector(e->args[0], on);
   if (is_floating(stored)) return fmt::format("round_{}({})", x(name_of(stored)), v);
   return fmt::format("{}(to_{}({}))", x("to_i32"), memory_lane_type(stored, loop_.lanes), v);
+}
+
+bool LaneExprWriter::is_computed(const Expr& e) const {
+  bool out = true;
+  if (e->reads_memory)
+    loop::for_each_part(e, [&](const Expr& part) {
+      out = out &&
+            (part->op != Op::load ||
+             kernel_.buffers[static_cast<size_t>(part->buffer())].access == loop::Access::local);
+    });
+  return out;
 }
 
 bool LaneExprWriter::is_fixed(const Expr& e) const {

@@ -60,6 +60,8 @@ class LaneExprWriter {
   std::string cast(const loop::Expr& e, const std::string& on);
   std::string rounded(const loop::Expr& e, const std::string& on);
   std::string call(const loop::Expr& e, const std::string& on);
+  // Whether it is computed of numbers of elements, not of operands' values.
+  bool is_computed(const loop::Expr& e) const;
   // Whether there is one value for the whole loop, not only for the lanes of an iteration.
   bool is_fixed(const loop::Expr& e) const;
   std::string named(DType type, const std::string& text);

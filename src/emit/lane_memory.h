@@ -3,6 +3,7 @@
 //   get_, put_           consecutive elements; _first: the first `left` ones, the other lanes are 0
 //   strided_, gather_    elements `step` apart, elements at a vector of indices; put_strided_,
 //   scatter_             stores of such
+//   near_                as gather_, of indices that are probably near each other
 //   _where               only the active lanes; the others are 0 and access no other memory
 //
 // With AVX-512, partial vectors are masked loads and stores. AVX2 has masked loads of 4 and 8
@@ -10,7 +11,8 @@
 // memcpy. A Zen 5 doesn't prefetch for masked loads (GELU of 64 MB takes 2.5 times as long,
 // 2026-11), but does for a prefetch of the same line, which costs the compiler less than a branch
 // around the mask. With AVX2, a relu of [n,12] and a bias takes .22 ns an element so, .52 with
-// memcpy, of [n,8] .06 and .45 (Zen 5, 2026-11-30).
+// memcpy, of [n,8] .06 and .45 (Zen 5, 2026-11-30). Parts of vectors are written out: a loop over
+// two of them isn't taken apart, and goes by way of memory.
 // clang-format off
 
 typedef long long eight_i64 __attribute__((vector_size(64)));
@@ -132,8 +134,8 @@ INLINE i32x16 get_where_4(const void *p, i32x16 on) {
   i32x16 v;
   eight_i32 half[2];
   __builtin_memcpy(half, &on, sizeof half);
-  for (int h = 0; h < 2; ++h)
-    half[h] = __builtin_ia32_maskloadd256((const eight_i32 *)((const int *)p + 8 * h), half[h]);
+  half[0] = __builtin_ia32_maskloadd256((const eight_i32 *)p, half[0]);
+  half[1] = __builtin_ia32_maskloadd256((const eight_i32 *)((const int *)p + 8), half[1]);
   __builtin_memcpy(&v, half, sizeof v);
   return v;
 #else
@@ -157,7 +159,10 @@ INLINE i32x16 get_first_4(const void *p, int64_t left) {
   return first_lanes<i32x16>(p, left);
 #elif defined __AVX2__
   if (is_known_half(left)) return get_half_4(p, left);
-  if (left < 16) return get_where_4(p, first_i32x16(left));
+  if (left < 16) {
+    __builtin_prefetch(p);
+    return get_where_4(p, first_i32x16(left));
+  }
   i32x16 v;
   __builtin_memcpy(&v, p, sizeof v);
   return v;
@@ -231,9 +236,11 @@ INLINE i64x16 get_where_8(const void *p, i32x16 on) {
   const i64x16 wide = __builtin_convertvector(on, i64x16);
   four_i64 part[4];
   __builtin_memcpy(part, &wide, sizeof part);
-  for (int h = 0; h < 4; ++h)
-    part[h] =
-        __builtin_ia32_maskloadq256((const four_i64 *)((const long long *)p + 4 * h), part[h]);
+  const long long *at = p;
+  part[0] = __builtin_ia32_maskloadq256((const four_i64 *)at, part[0]);
+  part[1] = __builtin_ia32_maskloadq256((const four_i64 *)(at + 4), part[1]);
+  part[2] = __builtin_ia32_maskloadq256((const four_i64 *)(at + 8), part[2]);
+  part[3] = __builtin_ia32_maskloadq256((const four_i64 *)(at + 12), part[3]);
   __builtin_memcpy(&v, part, sizeof v);
 #else
   for (int l = 0; l < 16; ++l)
@@ -253,5 +260,29 @@ INLINE void put_first_8(void *p, i64x16 v, int64_t left) {
 #else
   if (left >= 16) __builtin_memcpy(p, &v, sizeof v);
   else if (left > 0) __builtin_memcpy(p, &v, left * 8);
+#endif
+}
+// Whether elements of a window that is loaded are permuted faster than each is loaded.
+INLINE int has_windows(void) {
+#ifdef __AVX512BW__
+  return 1;
+#else
+  return 0;
+#endif
+}
+// Whether all of the lanes are 0 to `last`, which is below 16.
+INLINE int in_window(i64x16 at, int64_t last) {
+  return (uint64_t)last < 16 && !any_i32x16(to_i32x16((u64x16)at > (uint64_t)last));
+}
+// v at the lanes that `at`, of 0 to 15, says.
+INLINE i32x16 permuted_4(i32x16 v, i32x16 at) {
+#if defined __AVX512BW__ && defined __clang__
+  return (i32x16)__builtin_ia32_permvarsi512(v, at);
+#elif defined __AVX512BW__
+  return (i32x16)__builtin_ia32_permvarsi512_mask(v, at, v, 0xffff);
+#else
+  i32x16 out;
+  for (int l = 0; l < 16; ++l) out[l] = v[at[l]];
+  return out;
 #endif
 }

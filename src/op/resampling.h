@@ -115,26 +115,27 @@ struct Resampling {
   }
   DimTaps read_by() const {
     const Span span = readers();
-    return {span.count,
-            [r = *this, span](loop::KernelBuilder& k, const loop::Expr& i, const loop::Expr& tap) {
-              const loop::Expr o =
-                  k.let(quotient(i * loop::Expr(r.out), r.in) + loop::Expr(span.least) + tap, "o");
-              const loop::Expr at = k.let(clamped(o, r.out), "at"), exists = in_range(o, r.out);
-              if (r.mode == ResizeMode::nearest || r.copies())
-                return Tap{
-                    at, {}, both_hold(exists, binary(loop::Op::eq, r.nearest_to(at), i)), r.again()};
-              const Pair p = r.pair(k, at);
-              const loop::Expr zero = loop::constant(r.t, 0), one = loop::constant(r.t, 1);
-              const loop::Expr is_low = k.let(binary(loop::Op::eq, p.low, i), "is_low"),
-                               is_high = k.let(binary(loop::Op::eq, r.high(p.low), i), "is_high");
-              const loop::Expr weight =
-                  select(is_low, one - p.fraction, zero) + select(is_high, p.fraction, zero);
-              // At the edge both are one element, which is also multiplied by 0 (NaN for infinity).
-              const loop::Expr whole = either_holds(binary(loop::Op::eq, p.fraction, zero),
-                                                    binary(loop::Op::eq, p.fraction, one));
-              return Tap{at, weight, both_hold(exists, either_holds(is_low, is_high)),
-                         both_hold(both_hold(is_low, is_high), whole)};
-            }};
+    return {
+        span.count,
+        [r = *this, span](loop::KernelBuilder& k, const loop::Expr& i, const loop::Expr& tap) {
+          const loop::Expr o =
+              k.let(quotient(i * loop::Expr(r.out), r.in) + loop::Expr(span.least) + tap, "o");
+          const loop::Expr at = k.let(clamped(o, r.out), "at"), exists = in_range(o, r.out);
+          if (r.mode == ResizeMode::nearest || r.copies())
+            return Tap{
+                at, {}, both_hold(exists, binary(loop::Op::eq, r.nearest_to(at), i)), r.again()};
+          const Pair p = r.pair(k, at);
+          const loop::Expr zero = loop::constant(r.t, 0), one = loop::constant(r.t, 1);
+          const loop::Expr is_low = k.let(binary(loop::Op::eq, p.low, i), "is_low"),
+                           is_high = k.let(binary(loop::Op::eq, r.high(p.low), i), "is_high");
+          const loop::Expr weight =
+              select(is_low, one - p.fraction, zero) + select(is_high, p.fraction, zero);
+          // At the edge both are one element, which is also multiplied by 0 (NaN for infinity).
+          const loop::Expr whole = either_holds(binary(loop::Op::eq, p.fraction, zero),
+                                                binary(loop::Op::eq, p.fraction, one));
+          return Tap{at, weight, both_hold(exists, either_holds(is_low, is_high)),
+                     both_hold(both_hold(is_low, is_high), whole)};
+        }};
   }
 };
 

@@ -1,13 +1,14 @@
 // resize_linear(input; dim, size, align_corners, scale) -> y
-//   y[.., o, ..] = (1 - f) x[.., floor s, ..] + f x[.., min(floor s + 1, in - 1), ..], f = s - floor s
+//   y[.., o, ..] = (1 - f) x[.., floor s, ..] + f x[.., min(floor s + 1, in - 1), ..]
+//   f = s - floor s
 //   s = max((o + 0.5) r - 0.5, 0), with align_corners o (in-1)/(size-1); if size = in, x[o] is
 //   read with weights 1 and 0. r = 1/scale if a scale is given, else in/size.
 // resize_linear_backward(grad_output; dim, size, align_corners, scale): its transpose; size is in
 //   (C1) dim is in [-rank, rank) of an operand of rank >= 1   (C2) it is floating
 //   (C3) size and the operand's size along dim are at least 1
 //   (C4) a scale is in [2^-24, 2^24]
-// One dim of upsample_bilinear2d, which runs as two of these: weights of the rows are of no element
-// of theirs alone, and a gradient has as many terms as two dims have, not their product.
+// One dim of upsample_bilinear2d, which runs as two of these: an element of its gradient adds up as
+// many terms as the two dims have together, not as their product.
 // Source: upsample_bilinear2d's of ATen along one dim, PyTorch 2.13.
 #include "op/pool.h"
 #include "op/resampling.h"
@@ -58,8 +59,9 @@ void for_each_term(const OpView& op, const Ints& image, const Ints& result, F f)
   for (size_t d = 0; d < image.size(); ++d) (d < dim ? outer : inner) *= d == dim ? 1 : image[d];
   for (int64_t a = 0; a < outer; ++a)
     for (int64_t o = 0; o < result[dim]; ++o)
-      for (const ResizeSource& s : resize_sources(ResizeMode::bilinear, op.bool_attr("align_corners"),
-                                                  scale_of(op), image[dim], result[dim], o))
+      for (const ResizeSource& s :
+           resize_sources(ResizeMode::bilinear, op.bool_attr("align_corners"), scale_of(op),
+                          image[dim], result[dim], o))
         for (int64_t b = 0; b < inner; ++b)
           f((a * result[dim] + o) * inner + b, (a * image[dim] + s.at) * inner + b, s.weight);
 }
@@ -117,9 +119,7 @@ Rejects rejects(const std::string& name, const char* operand) {
           {"C2",
            {{i64({2, 2})}, attrs_for(1, 2)},
            fmt::format("{}: C2: {} is i64[2,2], expected a floating dtype", name, operand)},
-          {"C3",
-           {{f32({2, 2})}, attrs_for(1, 0)},
-           name + ": C3: a size is 0, expected at least 1"},
+          {"C3", {{f32({2, 2})}, attrs_for(1, 0)}, name + ": C3: a size is 0, expected at least 1"},
           {"C4",
            {{f32({2, 2})}, scaled},
            name + ": C4: a scale is -1, expected a number above 0, in [2^-24, 2^24]"}};
@@ -128,8 +128,9 @@ Rejects rejects(const std::string& name, const char* operand) {
 OpDef forward() {
   return OpDef{
       .name = "resize_linear",
-      .signature = "(Tensor input, int dim, SymInt size, bool align_corners, float? scale=None) -> "
-                   "Tensor",
+      .signature =
+          "(Tensor input, int dim, SymInt size, bool align_corners, float? scale=None) -> "
+          "Tensor",
       .summary = "A dim resized by interpolation.",
       .source = "upsample_bilinear2d's along one dim, PyTorch 2.13",
       .traits = Trait::fusible | Trait::recomputable,
@@ -154,8 +155,9 @@ OpDef forward() {
 OpDef backward() {
   return OpDef{
       .name = "resize_linear_backward",
-      .signature = "(Tensor grad_output, int dim, SymInt size, bool align_corners, float? "
-                   "scale=None) -> Tensor",
+      .signature =
+          "(Tensor grad_output, int dim, SymInt size, bool align_corners, float? "
+          "scale=None) -> Tensor",
       .summary = "The gradient of a resized dim.",
       .source = "upsample_bilinear2d_backward's along one dim, PyTorch 2.13",
       .traits = Trait::fusible | Trait::recomputable,

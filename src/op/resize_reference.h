@@ -1,5 +1,5 @@
-// The elements that a result of a resized dim reads, in exact arithmetic: for reference rules, which
-// share nothing with the kernels' (resampling.h).
+// The elements that a result of a resized dim reads, for reference rules, which share nothing with
+// the kernels' (resampling.h).
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -17,8 +17,9 @@ struct ResizeSource {
 };
 
 // The elements that result o of a dim reads.
-inline std::vector<ResizeSource> resize_sources(ResizeMode mode, bool corners, std::optional<double> scale, int64_t in,
-                            int64_t out, int64_t o) {
+inline std::vector<ResizeSource> resize_sources(ResizeMode mode, bool corners,
+                                                std::optional<double> scale, int64_t in,
+                                                int64_t out, int64_t o) {
   if (in == out && mode == ResizeMode::bilinear) return {{o, 1}, {o, 0}};
   if (in == out) return {{o, 1}};
   if (mode == ResizeMode::nearest) {

@@ -77,8 +77,7 @@ Expr sum_of_taps_from(KernelBuilder& k, int flat, const Exprs& index, size_t fir
   if (all <= max_written_out) return written_out(k, flat, index, first, dims);
   return k.reduce(loop::ReduceOp::sum, counts, [&](const Exprs& t) {
     std::vector<Tap> one;
-    for (size_t d = 0; d < dims.size(); ++d)
-      one.push_back(dims[d].tap(k, index[first + d], t[d]));
+    for (size_t d = 0; d < dims.size(); ++d) one.push_back(dims[d].tap(k, index[first + d], t[d]));
     return term(k, flat, index, first, one);
   });
 }

@@ -111,7 +111,8 @@ void for_each_term(const OpView& op, Mode mode, const Ints& image, const Ints& r
   std::vector<std::vector<ResizeSource>> reads[2];
   for (size_t d = 0; d < 2; ++d)
     for (int64_t o = 0; o < result[d + 2]; ++o)
-      reads[d].push_back(resize_sources(mode, corners, scale_of(op, d), image[d + 2], result[d + 2], o));
+      reads[d].push_back(
+          resize_sources(mode, corners, scale_of(op, d), image[d + 2], result[d + 2], o));
   int64_t number = 0;
   for_each_position(result, 2, [&](int64_t plane, const Ints& at) {
     for (const ResizeSource& h : reads[0][static_cast<size_t>(at[0])])
@@ -284,17 +285,17 @@ OpDef forward(Mode mode) {
       .decompose = mode == Mode::nearest
                        ? Slot<DecomposeFn>(Absent{"a primitive: index arithmetic"})
                        : Slot<DecomposeFn>([](Builder& b, const OpView& op) -> Values {
-        return by_dims(b, op, "resize_linear", op.out_type(0).shape);
-      }),
+                           return by_dims(b, op, "resize_linear", op.out_type(0).shape);
+                         }),
       .grad = [mode](Builder& b, const GradView& op) { return grad(b, op, mode); },
-      .lower = mode == Mode::nearest ? loop::elementwise([](KernelBuilder& k, const OpView& op,
-                                                            const Exprs& index) {
-        std::vector<DimTaps> dims;
-        for (const Resampling& r : nearest_of(op, op.in_type(0), op.out_type(0)))
-          dims.push_back(r.reads());
-        return Exprs{sum_of_taps(k, 0, index, dims)};
-      })
-                                     : loop::by_decomposition(),
+      .lower = mode == Mode::nearest
+                   ? loop::elementwise([](KernelBuilder& k, const OpView& op, const Exprs& index) {
+                       std::vector<DimTaps> dims;
+                       for (const Resampling& r : nearest_of(op, op.in_type(0), op.out_type(0)))
+                         dims.push_back(r.reads());
+                       return Exprs{sum_of_taps(k, 0, index, dims)};
+                     })
+                   : loop::by_decomposition(),
       .cost = cost_per_result(mode == Mode::nearest ? 0 : 8),
       .samples = [=] { return forward_samples(mode); },
       .rejects = [=]() -> Rejects {
@@ -337,19 +338,19 @@ OpDef backward(Mode mode) {
       },
       .decompose = mode == Mode::nearest
                        ? Slot<DecomposeFn>(Absent{"a primitive: sums over the results that read an "
-                                              "element"})
+                                                  "element"})
                        : Slot<DecomposeFn>([](Builder& b, const OpView& op) -> Values {
-        return by_dims(b, op, "resize_linear_backward", op.out_type(0).shape);
-      }),
+                           return by_dims(b, op, "resize_linear_backward", op.out_type(0).shape);
+                         }),
       .grad = [mode](Builder& b, const GradView& op) { return grad_backward(b, op, mode); },
-      .lower = mode == Mode::nearest ? loop::elementwise([](KernelBuilder& k, const OpView& op,
-                                                            const Exprs& index) {
-        std::vector<DimTaps> dims;
-        for (const Resampling& r : nearest_of(op, op.out_type(0), op.in_type(0)))
-          dims.push_back(r.read_by());
-        return Exprs{sum_of_taps(k, 0, index, dims)};
-      })
-                                     : loop::by_decomposition(),
+      .lower = mode == Mode::nearest
+                   ? loop::elementwise([](KernelBuilder& k, const OpView& op, const Exprs& index) {
+                       std::vector<DimTaps> dims;
+                       for (const Resampling& r : nearest_of(op, op.out_type(0), op.in_type(0)))
+                         dims.push_back(r.read_by());
+                       return Exprs{sum_of_taps(k, 0, index, dims)};
+                     })
+                   : loop::by_decomposition(),
       .cost = cost_per_operand(mode == Mode::nearest ? 1 : 8),
       .samples = [=] { return backward_samples(mode); },
       .rejects = [=]() -> Rejects {

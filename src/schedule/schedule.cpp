@@ -4,6 +4,7 @@
 
 #include "loop/sum_blocks.h"
 #include "schedule/column_ahead.h"
+#include "schedule/column_tables.h"
 #include "schedule/empty_loads.h"
 #include "schedule/lane_check.h"
 #include "schedule/next_variable.h"
@@ -62,6 +63,9 @@ class Scheduler {
           b.insert(b.begin() + static_cast<std::ptrdiff_t>(k), {std::move(*first)});
       Stmt& s = b[k];
       if (auto* f = std::get_if<For>(&s.node)) {
+        if (std::optional<For> shared =
+                takes_apart(inside) ? with_column_tables(kernel_, *f, variables_) : std::nullopt)
+          *f = std::move(*shared);
         loop(*f, inside);
         if (std::optional<For> rest =
                 takes_apart(inside) ? split_rest(*f, variables_) : std::nullopt)
