@@ -77,10 +77,10 @@ MEMORY(uint16_t, u16, 2)
 MEMORY(int8_t, i8, 1)
 MEMORY(uint8_t, u8, 1)
 
-// Elements at indices that are probably near each other: with AVX-512, where all lie in a window of 16,
-// from the first active lane's to the last one's, the window is loaded and permuted. Columns resized
-// from 64 to 128 take .28 ns an element so, .36 by gathers; with AVX2, whose comparisons of i64 are four,
-// .58 and .41 (Zen 5, 2026-11-30).
+// Elements at indices that are probably near each other: with AVX-512, where all lie in a window of
+// 16, from the first active lane's to the last one's, the window is loaded and permuted. Columns
+// resized from 64 to 128 take .28 ns an element so, .36 by gathers; with AVX2, whose comparisons of
+// i64 are four, .58 and .41 (Zen 5, 2026-11-30).
 #define NEAR(T, S)                                                                               \
   INLINE S##x16 near_##S##x16(const T *p, const i64x16 i) {                                      \
     const i64x16 at = i - i[0];                                                                  \
