@@ -30,6 +30,12 @@ TEST(NearElements, rows_of_every_size_in_other_orders) {
                     "repeat(%x; repeats=[1,3])", "constant_pad_nd(%x; pad=[5,-1])"});
 }
 
+TEST(NearElements, one_long_row_backwards) {
+  for (int64_t n : {1000, 40001})
+    for (DType dtype : {DType::f32, DType::i32, DType::bf16})
+      expect_equal(dtype, {n}, {"flip(%x; dims=[0])"});
+}
+
 TEST(NearElements, resized_rows) {
   for (int64_t n : {1, 5, 16, 33}) {
     std::vector<std::string> calls;
