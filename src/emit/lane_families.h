@@ -41,7 +41,6 @@
                    p[(13 < last ? 13 : last) * step], p[(14 < last ? 14 : last) * step],         \
                    p[(15 < last ? 15 : last) * step]}; }                                         \
   INLINE void put_strided_##S##x16(T *p, int64_t step, const S##x16 v) {                         \
-    if (step == -1) return put_##S##x16(p - 15, reversed_##S##x16(v));                           \
     p[0] = v[0], p[step] = v[1], p[2 * step] = v[2], p[3 * step] = v[3], p[4 * step] = v[4],     \
     p[5 * step] = v[5], p[6 * step] = v[6], p[7 * step] = v[7], p[8 * step] = v[8],              \
     p[9 * step] = v[9], p[10 * step] = v[10], p[11 * step] = v[11], p[12 * step] = v[12],        \
