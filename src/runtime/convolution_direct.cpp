@@ -1,11 +1,12 @@
-// to_small and to_large of convolution.h for groups of few channels, depthwise ones above all: a
-// product of few rows would pack its windows for little. Here an image's channels of a group are
+// to_small and to_large of convolution.h for few channels, of a group or of a wide image: a product
+// of few rows would pack its windows for little. Here an image's channels of a group are
 // copied into planes with a border (convolution_planes.h), and each result is summed over the taps
 // of all of them, vectors of positions at a time, some rows of them in scratch.
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
+#include "library/gemm_spec.h"
 #include "runtime/convolution_products.h"
 #include "runtime/direct_block.h"
 #include "runtime/lane_count.h"
@@ -40,10 +41,16 @@ class DirectImage final : public Convolution {
 
  private:
   long lanes() const { return lanes_for(cycles_, pieces()); }
+  int64_t weight_at(int64_t result, int64_t source, int64_t tap) const;
   void add_phase(const PhaseDim& depth, const PhaseDim& row, const std::vector<PhaseDim>& columns);
   void set_cycles();
+  // The blocks of rows from `first` to `last` of each phase; of all where there are several.
   template <class T>
-  void run_group(int64_t image, int64_t group, const ConvolutionOperands& at, char* scratch) const;
+  void run_group(int64_t image, int64_t group, int64_t first, int64_t last,
+                 const ConvolutionOperands& at, char* scratch) const;
+  // Of all planes; end -1: all.
+  template <class T>
+  void clear_rows(int64_t begin, int64_t end, char* scratch) const;
   template <class T>
   void run_rows(const Phase& p, int64_t depth, int64_t row, int64_t rows, int64_t first_channel,
                 const ConvolutionOperands& at, char* scratch) const;
@@ -57,10 +64,12 @@ class DirectImage final : public Convolution {
   PlaneLayout layout_;
   std::vector<Phase> phases_;
   std::vector<int64_t> weight_of_;   // of each arranged weight, in the group's weights
+  int64_t weights_ = 0;              // of a group, as they lie
   int64_t rows_ = 1, row_sums_ = 0;  // of a block, and the sums of one result in it
   int64_t more_rows_ = 0;            // that a row's taps reach beyond it
   int64_t planes_at_ = 0, sums_at_ = 0, weights_at_ = 0, raw_at_ = 0, lane_bytes_ = 0;
   int64_t piece_groups_ = 1, pieces_of_image_ = 1;
+  int64_t blocks_ = 1, piece_blocks_ = 1;  // of rows, where an image of one group is cut
   double cycles_ = 0;
 };
 
@@ -71,6 +80,8 @@ DirectImage::DirectImage(const ConvolutionSpec& s, InstructionSet set)
       sources_((to_small_ ? s.large_channels : s.small_channels) / s.groups),
       results_((to_small_ ? s.small_channels : s.large_channels) / s.groups) {
   const std::vector<PhaseDim> dims[3] = {phase_dims(s, 0), phase_dims(s, 1), phase_dims(s, 2)};
+  weights_ = sources_ * product_of(s.kernel) *
+             (s.weight_packed ? round_up(results_, gemm_panel) : results_);
   layout_ =
       to_small_ ? plane_layout(dims, s.stride, s.large) : plane_layout(dims, {1, 1, 1}, s.small);
   for (const PhaseDim& depth : dims[0])
@@ -90,14 +101,22 @@ DirectImage::DirectImage(const ConvolutionSpec& s, InstructionSet set)
   planes_at_ = place(sources_ * layout_.numbers() + n);
   sums_at_ = place(static_cast<int64_t>(dims[2].size()) * results_ * row_sums_);
   weights_at_ = place(std::ssize(weight_of_));
-  raw_at_ = place(sources_ * results_ * product_of(s.kernel) + results_);
+  raw_at_ = place(weights_ + results_);
   set_cycles();
+}
+
+// Where the weight of a tap lies, of a group.
+int64_t DirectImage::weight_at(int64_t result, int64_t source, int64_t tap) const {
+  const int64_t kernel = product_of(s_.kernel);
+  if (s_.weight_packed)
+    return (result / gemm_panel * sources_ * kernel + source * kernel + tap) * gemm_panel +
+           result % gemm_panel;
+  return (to_small_ ? result * sources_ + source : source * results_ + result) * kernel + tap;
 }
 
 void DirectImage::add_phase(const PhaseDim& depth, const PhaseDim& row,
                             const std::vector<PhaseDim>& columns) {
   Phase p{{depth.base, row.base}, {depth.count, row.count}, {}, {}};
-  const int64_t kernel = product_of(s_.kernel);
   for (const PhaseDim& column : columns) {
     const PhaseDim* const dims[3] = {&depth, &row, &column};
     const std::vector<PlaneTap> taps = plane_taps(layout_, s_.kernel, dims);
@@ -106,9 +125,7 @@ void DirectImage::add_phase(const PhaseDim& depth, const PhaseDim& row,
       for (const PlaneTap& tap : taps) inner.offset.push_back(j * layout_.numbers() + tap.offset);
     for (int64_t r = 0; r < results_; ++r)
       for (int64_t j = 0; j < sources_; ++j)
-        for (const PlaneTap& tap : taps)
-          weight_of_.push_back((to_small_ ? r * sources_ + j : j * results_ + r) * kernel +
-                               tap.index);
+        for (const PlaneTap& tap : taps) weight_of_.push_back(weight_at(r, j, tap.index));
     p.counts.push_back(column.count);
     p.inner.push_back(std::move(inner));
   }
@@ -128,45 +145,61 @@ void DirectImage::set_cycles() {
   piece_groups_ =
       static_cast<int64_t>(std::clamp(piece_cycles / group, 1.0, static_cast<double>(s_.groups)));
   pieces_of_image_ = (s_.groups + piece_groups_ - 1) / piece_groups_;
+  if (s_.groups > 1 || phases_.size() > 1 || layout_.extent[0] > 1) return;
+  blocks_ = (phases_[0].count[1] + rows_ - 1) / rows_;
+  const auto count = static_cast<double>(blocks_);
+  // Each piece arranges the weights anew.
+  const double piece = std::max(piece_cycles, 16 * static_cast<double>(weights_));
+  piece_blocks_ = static_cast<int64_t>(std::clamp(piece * count / group, 1.0, count));
+  pieces_of_image_ = (blocks_ + piece_blocks_ - 1) / piece_blocks_;
 }
 
 void DirectImage::run(const ConvolutionOperands& at, void* scratch, Executor& executor) const {
   run_lanes(lanes(), pieces(), executor, [&](long lane, long index) {
     char* const here = static_cast<char*>(scratch) + lane * lane_bytes_;
-    std::memset(here + planes_at_, 0, static_cast<size_t>(sums_at_ - planes_at_));
-    const int64_t image = index / pieces_of_image_;
-    const int64_t first = index % pieces_of_image_ * piece_groups_;
-    for (int64_t g = first; g < std::min(first + piece_groups_, s_.groups); ++g)
+    const int64_t image = index / pieces_of_image_, piece = index % pieces_of_image_;
+    const auto run_one = [&](int64_t group, int64_t first, int64_t last) {
       if (sum_bytes_ == 8)
-        run_group<double>(image, g, at, here);
+        run_group<double>(image, group, first, last, at, here);
       else
-        run_group<float>(image, g, at, here);
+        run_group<float>(image, group, first, last, at, here);
+    };
+    if (s_.groups == 1) {
+      const int64_t first = piece * piece_blocks_;
+      return run_one(0, first, std::min(first + piece_blocks_, blocks_));
+    }
+    std::memset(here + planes_at_, 0, static_cast<size_t>(sums_at_ - planes_at_));
+    const int64_t first = piece * piece_groups_;
+    for (int64_t g = first; g < std::min(first + piece_groups_, s_.groups); ++g) run_one(g, 0, 1);
   });
 }
 
 template <class T>
-void DirectImage::run_group(int64_t image, int64_t group, const ConvolutionOperands& at,
-                            char* scratch) const {
+void DirectImage::run_group(int64_t image, int64_t group, int64_t first, int64_t last,
+                            const ConvolutionOperands& at, char* scratch) const {
   const int64_t plane = product_of(layout_.size), numbers = layout_.numbers();
   const char* in =
       static_cast<const char*>(at.image) + (image * s_.groups + group) * sources_ * plane * bytes_;
-  const int64_t count = sources_ * results_ * product_of(s_.kernel);
   T* const raw = reinterpret_cast<T*>(scratch + raw_at_);
   T* const weights = reinterpret_cast<T*>(scratch + weights_at_);
-  kernel_.widen(static_cast<const char*>(at.other) + group * count * bytes_, count, 1, raw, 0);
+  kernel_.widen(static_cast<const char*>(at.other) + group * weights_ * bytes_, weights_, 1, raw,
+                0);
   for (size_t i = 0; i < weight_of_.size(); ++i) weights[i] = raw[weight_of_[i]];
   const int64_t first_channel = group * results_;
   if (s_.has_bias)
     kernel_.widen(static_cast<const char*>(at.bias) + first_channel * bytes_, results_, 1,
-                  raw + count, 0);
+                  raw + weights_, 0);
   else
-    std::fill_n(raw + count, results_, T{0});
+    std::fill_n(raw + weights_, results_, T{0});
 
-  // Rows are filled just before they are read.
-  int64_t filled = 0;
+  // Rows are filled just before they are read; what lies around the image is 0.
+  const int64_t begin = first * rows_;
+  if (s_.groups == 1) clear_rows<T>(begin, blocks_ > 1 ? last * rows_ + more_rows_ : -1, scratch);
+  int64_t filled = begin;
   for (const Phase& p : phases_)
     for (int64_t depth = 0; depth < p.count[0]; ++depth)
-      for (int64_t row = 0; row < p.count[1]; row += rows_) {
+      for (int64_t row = begin;
+           row < (blocks_ > 1 ? std::min(last * rows_, p.count[1]) : p.count[1]); row += rows_) {
         const int64_t rows = std::min(rows_, p.count[1] - row), all = layout_.extent[1];
         const int64_t need = layout_.extent[0] > 1 ? all : std::min(all, row + rows + more_rows_);
         for (int64_t j = 0; j < sources_ && need > filled; ++j)
@@ -175,6 +208,16 @@ void DirectImage::run_group(int64_t image, int64_t group, const ConvolutionOpera
         filled = std::max(filled, need);
         run_rows<T>(p, depth, row, rows, image * s_.groups * results_ + first_channel, at, scratch);
       }
+}
+
+template <class T>
+void DirectImage::clear_rows(int64_t begin, int64_t end, char* scratch) const {
+  const int64_t numbers = layout_.numbers(), pitch = layout_.extent[2], first = begin * pitch;
+  const int64_t last = end < 0 ? numbers : std::min(end * pitch, numbers);
+  T* const planes = reinterpret_cast<T*>(scratch + planes_at_);
+  for (int64_t j = 0; j < sources_; ++j)
+    std::fill(planes + j * numbers + first, planes + j * numbers + last, T{0});
+  std::fill_n(planes + sources_ * numbers, kernel_.lanes, T{0});
 }
 
 template <class T>
@@ -191,7 +234,7 @@ void DirectImage::run_rows(const Phase& p, int64_t depth, int64_t row, int64_t r
     kernel_.sums({.in = reinterpret_cast<const T*>(scratch + planes_at_) + first,
                   .offset = inner.offset.data(),
                   .weight = weights + inner.first_weight,
-                  .bias = raw + sources_ * results_ * product_of(s_.kernel),
+                  .bias = raw + weights_,
                   .to = sums + k * results_ * row_sums_,
                   .to_row = row_sums_,
                   .taps = std::ssize(inner.offset),

@@ -42,7 +42,8 @@ HostTensor result(const ConvolutionSpec& s, const Target& target, const HostTens
 const Case cases[] = {{1, 3, 9, 5, 3, 1},     {1, 16, 7, 12, 1, 1},  {1, 40, 7, 64, 3, 1},
                       {3, 20, 5, 25, 3, 2},   {8, 64, 4, 130, 1, 1}, {1, 300, 3, 30, 3, 1},
                       {1, 8, 40, 300, 1, 1},  {2, 5, 24, 33, 3, 1},  {1, 3, 30, 40, 7, 2},
-                      {2, 130, 16, 64, 1, 1}, {1, 600, 7, 96, 1, 2}};
+                      {2, 130, 16, 64, 1, 1}, {1, 600, 7, 96, 1, 2}, {2, 30, 40, 9, 3, 1},
+                      {1, 70, 36, 16, 3, 1}};
 
 ConvolutionSpec spec_of(const Case& c) {
   const int64_t padding = c.kernel / 2, small = (c.size + 2 * padding - c.kernel) / c.stride + 1;

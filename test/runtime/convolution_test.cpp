@@ -251,6 +251,17 @@ TEST(Convolution, groups_of_few_channels) {
   }
 }
 
+// Wide images of few results, which aren't products either: rows in pieces, by every set.
+TEST(Convolution, wide_images_of_few_results) {
+  for (const Target& target : cleave::test::targets_here()) {
+    check_all(spec(2, 5, {1, 50, 34}, 16, {1, 3, 3}, ones, {0, 1, 1}, ones), target);
+    check_all(spec(1, 9, {1, 70, 33}, 3, {1, 5, 3}, ones, {0, 2, 1}, ones), target);
+    check_all(spec(1, 4, {1, 110, 40}, 2, {1, 2, 3}, ones, {0, 0, 4}, {1, 3, 2}), target);
+    check_all(spec(3, 1, {1, 1, 200}, 30, {1, 1, 7}, ones, {0, 0, 3}, ones), target);
+    check_all(spec(1, 3, {4, 9, 36}, 5, {2, 3, 3}, ones, {1, 1, 1}, ones), target);
+  }
+}
+
 TEST(Convolution, one_and_three_dims) {
   check_all(spec(3, 4, {1, 1, 50}, 6, {1, 1, 5}, {1, 1, 2}, {0, 0, 2}, ones));
   check_all(spec(2, 3, {4, 5, 6}, 4, {2, 3, 2}, {2, 1, 1}, {1, 1, 0}, {1, 1, 2}));
