@@ -3,7 +3,7 @@
 
     PYTHONPATH=build/release/python bench/peer_backend.py [MODEL ...] [--rounds 20] [--options memory_budget=60%] [--target x86-64-v3]
 
-A step is the loss and its gradients in float32. Each backend runs in a process of its own, with empty caches. Columns:
+A step is the loss and its gradients in float32; of `NAME:channels_last` with images and weights in that order. Each backend runs in a process of its own, with empty caches. Columns:
 
     loss, grad   the largest distance from float64, relative to the largest element, of eager, Inductor, cleave
     ms           the median step;  x: Inductor's by cleave's
@@ -83,6 +83,30 @@ def convnet():
     return model, (torch.randn(16, 3, 32, 32), torch.randint(0, 10, (16,)))
 
 
+def unet():
+    """Levels joined again after a bilinear resize and a transposed convolution, as in segmentation."""
+    import torch
+    from torch import nn
+
+    def level(i, o):
+        return nn.Sequential(*(m for n in (i, o) for m in (nn.Conv2d(n, o, 3, padding=1), nn.BatchNorm2d(o), nn.ReLU())))
+
+    class UNet(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.down, self.pool = nn.ModuleList([level(3, 16), level(16, 32), level(32, 64)]), nn.MaxPool2d(2)
+            self.turned, self.resized = nn.ConvTranspose2d(64, 64, 2, stride=2), nn.Upsample(scale_factor=2, mode="bilinear")
+            self.up, self.head = nn.ModuleList([level(96, 32), level(48, 16)]), nn.Conv2d(16, 10, 1)
+
+        def forward(self, x):
+            a = self.down[0](x)
+            b = self.down[1](self.pool(a))
+            c = self.up[0](torch.cat([self.turned(self.down[2](self.pool(b))), b], 1))
+            return self.head(self.up[1](torch.cat([self.resized(c), a], 1))).mean((2, 3))
+
+    return UNet(), (torch.randn(8, 3, 96, 96), torch.randint(0, 10, (8,)))
+
+
 def lstm_like():
     """Many small pointwise operators in a row."""
     import torch
@@ -104,10 +128,12 @@ def lstm_like():
     return Cell(), (torch.randn(32, 12, 64), torch.randint(0, 10, (32,)))
 
 
-TIMED = ["torchvision/resnet18", "torchvision/mobilenet_v3_small", "torchvision/densenet", "torchvision/regnet_y_400mf",
+CHANNELS_LAST = ":channels_last"  # behind the name of a model of images
+TIMED = ["unet:channels_last", "torchvision/resnet18", "torchvision/resnet18:channels_last", "torchvision/mobilenet_v3_small",
+         "torchvision/mobilenet_v3_small:channels_last", "torchvision/densenet", "torchvision/regnet_y_400mf",
          "torchvision/convnext", "timm/vit_tiny", "timm/mixer", "timm/efficientnet_b0", "transformers/bert",
          "transformers/gpt2", "transformers/llama", "transformers/qwen3"]
-MODELS = {"mlp": mlp, "gpt": gpt, "convnet": convnet, "lstm_like": lstm_like, **ARCHITECTURES}
+MODELS = {"mlp": mlp, "gpt": gpt, "convnet": convnet, "unet": unet, "lstm_like": lstm_like, **ARCHITECTURES}
 
 
 def resident(key):
@@ -124,7 +150,9 @@ def one(name, backend, rounds, options, out):
     warnings.filterwarnings("ignore", category=FutureWarning)
     tell_inductor()
     torch.manual_seed(0)
-    model, (x, t) = MODELS[name]()
+    model, (x, t) = MODELS[name.removesuffix(CHANNELS_LAST)]()
+    if name.endswith(CHANNELS_LAST):
+        model, x = model.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
     if backend == "float64":
         model, x = in_float64(model), x.double() if x.is_floating_point() else x
     f = lambda x, t: F.cross_entropy(model(x), t)
