@@ -44,11 +44,11 @@ class DirectImage final : public Convolution {
   int64_t weight_at(int64_t result, int64_t source, int64_t tap) const;
   void add_phase(const PhaseDim& depth, const PhaseDim& row, const std::vector<PhaseDim>& columns);
   void set_cycles();
-  // The blocks of rows from `first` to `last` of each phase; of all where there are several.
+  // The blocks of rows from `first` to `last` of each phase.
   template <class T>
   void run_group(int64_t image, int64_t group, int64_t first, int64_t last,
                  const ConvolutionOperands& at, char* scratch) const;
-  // Of all planes; end -1: all.
+  // Of all planes; to their end where `end` is all rows.
   template <class T>
   void clear_rows(int64_t begin, int64_t end, char* scratch) const;
   template <class T>
@@ -69,7 +69,7 @@ class DirectImage final : public Convolution {
   int64_t more_rows_ = 0;            // that a row's taps reach beyond it
   int64_t planes_at_ = 0, sums_at_ = 0, weights_at_ = 0, raw_at_ = 0, lane_bytes_ = 0;
   int64_t piece_groups_ = 1, pieces_of_image_ = 1;
-  int64_t blocks_ = 1, piece_blocks_ = 1;  // of rows, where an image of one group is cut
+  int64_t blocks_ = 1, piece_blocks_ = 1;  // of rows
   double cycles_ = 0;
 };
 
@@ -145,8 +145,9 @@ void DirectImage::set_cycles() {
   piece_groups_ =
       static_cast<int64_t>(std::clamp(piece_cycles / group, 1.0, static_cast<double>(s_.groups)));
   pieces_of_image_ = (s_.groups + piece_groups_ - 1) / piece_groups_;
+  for (const Phase& p : phases_) blocks_ = std::max(blocks_, (p.count[1] + rows_ - 1) / rows_);
+  piece_blocks_ = blocks_;
   if (s_.groups > 1 || phases_.size() > 1 || layout_.extent[0] > 1) return;
-  blocks_ = (phases_[0].count[1] + rows_ - 1) / rows_;
   const auto count = static_cast<double>(blocks_);
   // Each piece arranges the weights anew.
   const double piece = std::max(piece_cycles, 16 * static_cast<double>(weights_));
@@ -170,7 +171,8 @@ void DirectImage::run(const ConvolutionOperands& at, void* scratch, Executor& ex
     }
     std::memset(here + planes_at_, 0, static_cast<size_t>(sums_at_ - planes_at_));
     const int64_t first = piece * piece_groups_;
-    for (int64_t g = first; g < std::min(first + piece_groups_, s_.groups); ++g) run_one(g, 0, 1);
+    for (int64_t g = first; g < std::min(first + piece_groups_, s_.groups); ++g)
+      run_one(g, 0, blocks_);
   });
 }
 
@@ -194,12 +196,12 @@ void DirectImage::run_group(int64_t image, int64_t group, int64_t first, int64_t
 
   // Rows are filled just before they are read; what lies around the image is 0.
   const int64_t begin = first * rows_;
-  if (s_.groups == 1) clear_rows<T>(begin, blocks_ > 1 ? last * rows_ + more_rows_ : -1, scratch);
+  if (s_.groups == 1)
+    clear_rows<T>(begin, last == blocks_ ? layout_.extent[1] : last * rows_ + more_rows_, scratch);
   int64_t filled = begin;
   for (const Phase& p : phases_)
     for (int64_t depth = 0; depth < p.count[0]; ++depth)
-      for (int64_t row = begin;
-           row < (blocks_ > 1 ? std::min(last * rows_, p.count[1]) : p.count[1]); row += rows_) {
+      for (int64_t row = begin; row < std::min(last * rows_, p.count[1]); row += rows_) {
         const int64_t rows = std::min(rows_, p.count[1] - row), all = layout_.extent[1];
         const int64_t need = layout_.extent[0] > 1 ? all : std::min(all, row + rows + more_rows_);
         for (int64_t j = 0; j < sources_ && need > filled; ++j)
@@ -213,7 +215,7 @@ void DirectImage::run_group(int64_t image, int64_t group, int64_t first, int64_t
 template <class T>
 void DirectImage::clear_rows(int64_t begin, int64_t end, char* scratch) const {
   const int64_t numbers = layout_.numbers(), pitch = layout_.extent[2], first = begin * pitch;
-  const int64_t last = end < 0 ? numbers : std::min(end * pitch, numbers);
+  const int64_t last = end >= layout_.extent[1] ? numbers : end * pitch;
   T* const planes = reinterpret_cast<T*>(scratch + planes_at_);
   for (int64_t j = 0; j < sources_; ++j)
     std::fill(planes + j * numbers + first, planes + j * numbers + last, T{0});

@@ -1,7 +1,6 @@
 // Rows whose elements are read near each other, in another order: backwards, shifted, mirrored,
 // repeated, resized. Vectors of them are permuted where they lie in a window, and loaded one by one
 // where they don't; positions of many rows are computed once.
-// tests: resize_linear.cpp upsample.cpp
 #include <gtest/gtest.h>
 
 #include "test/sample/both_engines.h"
