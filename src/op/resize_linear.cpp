@@ -66,11 +66,6 @@ void for_each_term(const OpView& op, const Ints& image, const Ints& result, F f)
           f((a * result[dim] + o) * inner + b, (a * image[dim] + s.at) * inner + b, s.weight);
 }
 
-// The sum over the taps along the one dim, at the result `index`.
-Exprs along_dim(KernelBuilder& k, const OpView& op, const Exprs& index, const DimTaps& taps) {
-  return {sum_of_taps_from(k, 0, index, dim_of(op), {taps})};
-}
-
 Values grad(Builder& b, const GradView& op, const std::string& transpose) {
   NamedAttrs attrs = {{"dim", op.attr("dim")},
                       {"size", op.in_type(0).shape[dim_of(op)]},
@@ -125,62 +120,53 @@ Rejects rejects(const std::string& name, const char* operand) {
            name + ": C4: a scale is -1, expected a number above 0, in [2^-24, 2^24]"}};
 }
 
-OpDef forward() {
+// The resize, or its transpose, in which the image is the result.
+OpDef entry(bool is_transposed) {
+  const std::string name = is_transposed ? "resize_linear_backward" : "resize_linear";
+  const char* operand = is_transposed ? "grad_output" : "input";
   return OpDef{
-      .name = "resize_linear",
-      .signature =
-          "(Tensor input, int dim, SymInt size, bool align_corners, float? scale=None) -> "
-          "Tensor",
-      .summary = "A dim resized by interpolation.",
-      .source = "upsample_bilinear2d's along one dim, PyTorch 2.13",
+      .name = name,
+      .signature = fmt::format("(Tensor {}, int dim, SymInt size, bool align_corners, float? "
+                               "scale=None) -> Tensor",
+                               operand),
+      .summary =
+          is_transposed ? "The gradient of a resized dim." : "A dim resized by interpolation.",
+      .source = fmt::format("upsample_bilinear2d{}'s along one dim, PyTorch 2.13",
+                            is_transposed ? "_backward" : ""),
       .traits = Trait::fusible | Trait::recomputable,
       .infer = infer,
-      .reference = [](const OpView& op, std::span<const Array* const> in) -> Result<Arrays> {
+      .reference = [is_transposed](const OpView& op,
+                                   std::span<const Array* const> in) -> Result<Arrays> {
         Array y(in[0]->dtype, static_shape(op.out_type(0)));
-        for_each_term(op, in[0]->shape, y.shape,
-                      [&](int64_t o, int64_t i, double weight) { y.f[o] += weight * in[0]->f[i]; });
+        const std::vector<double>& x = in[0]->f;
+        if (is_transposed)
+          for_each_term(op, y.shape, in[0]->shape,
+                        [&](int64_t o, int64_t i, double weight) { y.f[i] += weight * x[o]; });
+        else
+          for_each_term(op, in[0]->shape, y.shape,
+                        [&](int64_t o, int64_t i, double weight) { y.f[o] += weight * x[i]; });
         return Arrays{y};
       },
       .decompose = Absent{"a primitive: index arithmetic"},
-      .grad = [](Builder& b, const GradView& op) { return grad(b, op, "resize_linear_backward"); },
-      .lower = loop::elementwise([](KernelBuilder& k, const OpView& op, const Exprs& index) {
-        return along_dim(k, op, index, resampling(op, op.in_type(0), op.out_type(0)).reads());
-      }),
-      .cost = cost_per_result(4),
+      .grad =
+          [is_transposed](Builder& b, const GradView& op) {
+            return grad(b, op, is_transposed ? "resize_linear" : "resize_linear_backward");
+          },
+      .lower = loop::elementwise(
+          [is_transposed](KernelBuilder& k, const OpView& op, const Exprs& index) {
+            const Type &x = op.in_type(0), &y = op.out_type(0);
+            const DimTaps taps =
+                is_transposed ? resampling(op, y, x).read_by() : resampling(op, x, y).reads();
+            return Exprs{sum_of_taps_from(k, 0, index, dim_of(op), {taps})};
+          }),
+      .cost = is_transposed ? cost_per_operand(4) : cost_per_result(4),
       .samples = samples,
-      .rejects = [] { return rejects("resize_linear", "input"); },
-  };
-}
-
-OpDef backward() {
-  return OpDef{
-      .name = "resize_linear_backward",
-      .signature =
-          "(Tensor grad_output, int dim, SymInt size, bool align_corners, float? "
-          "scale=None) -> Tensor",
-      .summary = "The gradient of a resized dim.",
-      .source = "upsample_bilinear2d_backward's along one dim, PyTorch 2.13",
-      .traits = Trait::fusible | Trait::recomputable,
-      .infer = infer,
-      .reference = [](const OpView& op, std::span<const Array* const> in) -> Result<Arrays> {
-        Array y(in[0]->dtype, static_shape(op.out_type(0)));
-        for_each_term(op, y.shape, in[0]->shape,
-                      [&](int64_t o, int64_t i, double weight) { y.f[i] += weight * in[0]->f[o]; });
-        return Arrays{y};
-      },
-      .decompose = Absent{"a primitive: sums over the results that read an element"},
-      .grad = [](Builder& b, const GradView& op) { return grad(b, op, "resize_linear"); },
-      .lower = loop::elementwise([](KernelBuilder& k, const OpView& op, const Exprs& index) {
-        return along_dim(k, op, index, resampling(op, op.out_type(0), op.in_type(0)).read_by());
-      }),
-      .cost = cost_per_operand(4),
-      .samples = samples,
-      .rejects = [] { return rejects("resize_linear_backward", "grad_output"); },
+      .rejects = [=] { return rejects(name, operand); },
   };
 }
 
 }  // namespace
 
-CLEAVE_OPS(resize_linear) { return {forward(), backward()}; }
+CLEAVE_OPS(resize_linear) { return {entry(false), entry(true)}; }
 
 }  // namespace cleave

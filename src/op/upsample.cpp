@@ -145,6 +145,24 @@ Values by_dims(Builder& b, const OpView& op, const std::string& name, const Shap
   return {y};
 }
 
+// Of nearest mode; in the other one a call is two of one dim.
+loop::LowerPtr lowered(Mode mode, bool is_backward) {
+  if (mode == Mode::bilinear) return loop::by_decomposition();
+  return loop::elementwise([is_backward](KernelBuilder& k, const OpView& op, const Exprs& index) {
+    const Type &x = op.in_type(0), &y = op.out_type(0);
+    std::vector<DimTaps> dims;
+    for (const Resampling& r : is_backward ? nearest_of(op, y, x) : nearest_of(op, x, y))
+      dims.push_back(is_backward ? r.read_by() : r.reads());
+    return Exprs{sum_of_taps(k, 0, index, dims)};
+  });
+}
+
+Slot<DecomposeFn> decomposed(Mode mode, const std::string& name) {
+  if (mode == Mode::nearest) return Absent{"a primitive: index arithmetic"};
+  return
+      [name](Builder& b, const OpView& op) { return by_dims(b, op, name, op.out_type(0).shape); };
+}
+
 // ---- entries
 
 std::string name_of(Mode mode) {
@@ -282,20 +300,9 @@ OpDef forward(Mode mode) {
                       [&](int64_t o, int64_t i, double weight) { y.f[o] += weight * in[0]->f[i]; });
         return Arrays{y};
       },
-      .decompose = mode == Mode::nearest
-                       ? Slot<DecomposeFn>(Absent{"a primitive: index arithmetic"})
-                       : Slot<DecomposeFn>([](Builder& b, const OpView& op) -> Values {
-                           return by_dims(b, op, "resize_linear", op.out_type(0).shape);
-                         }),
+      .decompose = decomposed(mode, "resize_linear"),
       .grad = [mode](Builder& b, const GradView& op) { return grad(b, op, mode); },
-      .lower = mode == Mode::nearest
-                   ? loop::elementwise([](KernelBuilder& k, const OpView& op, const Exprs& index) {
-                       std::vector<DimTaps> dims;
-                       for (const Resampling& r : nearest_of(op, op.in_type(0), op.out_type(0)))
-                         dims.push_back(r.reads());
-                       return Exprs{sum_of_taps(k, 0, index, dims)};
-                     })
-                   : loop::by_decomposition(),
+      .lower = lowered(mode, false),
       .cost = cost_per_result(mode == Mode::nearest ? 0 : 8),
       .samples = [=] { return forward_samples(mode); },
       .rejects = [=]() -> Rejects {
@@ -336,21 +343,9 @@ OpDef backward(Mode mode) {
                       [&](int64_t o, int64_t i, double weight) { y.f[i] += weight * in[0]->f[o]; });
         return Arrays{y};
       },
-      .decompose = mode == Mode::nearest
-                       ? Slot<DecomposeFn>(Absent{"a primitive: sums over the results that read an "
-                                                  "element"})
-                       : Slot<DecomposeFn>([](Builder& b, const OpView& op) -> Values {
-                           return by_dims(b, op, "resize_linear_backward", op.out_type(0).shape);
-                         }),
+      .decompose = decomposed(mode, "resize_linear_backward"),
       .grad = [mode](Builder& b, const GradView& op) { return grad_backward(b, op, mode); },
-      .lower = mode == Mode::nearest
-                   ? loop::elementwise([](KernelBuilder& k, const OpView& op, const Exprs& index) {
-                       std::vector<DimTaps> dims;
-                       for (const Resampling& r : nearest_of(op, op.out_type(0), op.in_type(0)))
-                         dims.push_back(r.read_by());
-                       return Exprs{sum_of_taps(k, 0, index, dims)};
-                     })
-                   : loop::by_decomposition(),
+      .lower = lowered(mode, true),
       .cost = cost_per_operand(mode == Mode::nearest ? 1 : 8),
       .samples = [=] { return backward_samples(mode); },
       .rejects = [=]() -> Rejects {

@@ -1,6 +1,7 @@
 // The elementary functions of the kernels' prelude against float64, in units in the last place.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <map>
@@ -92,6 +93,16 @@ class Elementary : public testing::TestWithParam<Way> {
           " int64_t n) {{\n  for (int64_t i = 0; i < n; i += 64)\n"
           "    put_f32x64(y + i, {0}x64(get_f32x64(a + i), get_f32x64(b + i)));\n}}\n",
           f);
+    for (const char* of : {"f32", "i32"})
+      kernels += fmt::format(
+          "void near_{0}(const {1} *x, const int64_t *i, const int32_t *on, int64_t left, {1} *y)"
+          " {{\n  const i64x16 at = get_i64x16(i);\n"
+          "  put_{0}x16(y, near_{0}x16(x, at));\n"
+          "  put_{0}x16(y + 16, near_{0}x16_first(x, at, left));\n"
+          "  put_{0}x16(y + 32, near_{0}x16_where(x, at, get_i32x16(on)));\n"
+          "  put_{0}x16(y + 48, strided_{0}x16(x + 40, -1));\n"
+          "  put_{0}x16(y + 64, strided_{0}x16_first(x + 40, -1, left));\n}}\n",
+          of, of == std::string("f32") ? "float" : "int32_t");
     return emit::c_prelude_for(kernels) + kernels;
   }
 
@@ -301,6 +312,42 @@ void expect_equal_shifts(runtime::LoadedCode& code, const std::string& of) {
         a.data(), n.data(), one.data(), lanes.data());
     EXPECT_EQ(one, lanes) << f << of;
   }
+}
+
+// Elements of a window, beyond it, in any order; all of them, the first ones, and those of a mask.
+template <class T>
+void expect_near(runtime::LoadedCode& code, const std::string& name) {
+  std::vector<T> x(200);
+  for (size_t k = 0; k < x.size(); ++k) x[k] = static_cast<T>(k + 1);
+  const auto f = reinterpret_cast<void (*)(const T*, const int64_t*, const int32_t*, int64_t, T*)>(
+      code.symbol(name));
+  for (const auto& [step, by, from] :  // of 16 lanes: from + lane * step / by
+       {std::array{1, 1, 7}, std::array{1, 2, 9}, std::array{1, 4, 0}, std::array{0, 1, 33},
+        std::array{2, 1, 3}, std::array{-1, 1, 90}, std::array{11, 1, 5}, std::array{16, 15, 4}})
+    for (int left = 1; left <= 16; ++left) {
+      std::vector<int64_t> at(16);
+      std::vector<int32_t> on(16);
+      for (int l = 0; l < 16; ++l) {
+        at[static_cast<size_t>(l)] = from + l * step / by;
+        on[static_cast<size_t>(l)] = (l * 7 + left) % 5 < 2 || left == 16 ? -1 : 0;
+      }
+      std::vector<T> y(80);
+      f(x.data(), at.data(), on.data(), left, y.data());
+      for (size_t l = 0; l < 16; ++l) {
+        const T want = static_cast<T>(at[l] + 1), back = static_cast<T>(41 - l);
+        EXPECT_EQ(y[l], want) << name << " step " << step << "/" << by << " lane " << l;
+        EXPECT_EQ(y[32 + l], on[l] ? want : T{0}) << name << " step " << step << " lane " << l;
+        EXPECT_EQ(y[48 + l], back);
+        if (l >= static_cast<size_t>(left)) continue;
+        EXPECT_EQ(y[16 + l], want) << name << " step " << step << " first " << left;
+        EXPECT_EQ(y[64 + l], back);
+      }
+    }
+}
+
+TEST_P(Elementary, ElementsNearEachOther) {
+  expect_near<float>(*code_, "near_f32");
+  expect_near<int32_t>(*code_, "near_i32");
 }
 
 // By less than 0 and by more than the width, too.

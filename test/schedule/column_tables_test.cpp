@@ -10,11 +10,11 @@ namespace cleave::schedule {
 namespace {
 
 // %y[p0*40 + j1] of `rows` rows: `body`, in which p0 is the row and j1 the column.
-std::string scheduled(int64_t rows, const std::string& body) {
+std::string scheduled(int64_t rows, const std::string& body, int64_t columns = 40) {
   const std::string text = fmt::format(
       "kernel %y(%x: f32[{0}] read, %y: f32[{0}] write) work {0} {{\n"
-      "  for p0 in {1} parallel {{\n    for j1 in 40 independent {{\n{2}    }}\n  }}\n}}\n",
-      rows * 40, rows, body);
+      "  for p0 in {1} parallel {{\n    for j1 in {2} independent {{\n{3}    }}\n  }}\n}}\n",
+      rows * columns, rows, columns, body);
   return print(schedule(value_or_throw(loop::parse_kernel(text, "t"))));
 }
 
@@ -78,6 +78,12 @@ TEST(ColumnTables, nothing_is_kept_that_is_short_or_of_the_row_or_for_few_rows) 
         "      let s2 = exp(f32(p0 + j1))\n      %y[p0*40 + j1] = %x[p0*40 + j1] * s2\n",
         "      let s2 = exp(%x[j1])\n      %y[p0*40 + j1] = s2\n"})
     EXPECT_FALSE(has_table(scheduled(1024, body))) << body;
+}
+
+// Local buffers are on the stack.
+TEST(ColumnTables, nothing_is_kept_of_more_columns_than_fit) {
+  EXPECT_TRUE(has_table(scheduled(1024, of_column, 8192)));
+  EXPECT_FALSE(has_table(scheduled(1024, of_column, 8193)));
 }
 
 }  // namespace
