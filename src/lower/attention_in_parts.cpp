@@ -4,36 +4,20 @@
 #include <cmath>
 #include <optional>
 
+#include "op/attention_call.h"
+
 namespace cleave {
 namespace {
 
-constexpr std::string_view forwards[] = {"_scaled_dot_product_flash_attention_for_cpu",
-                                         "_scaled_dot_product_efficient_attention"};
-constexpr std::string_view gradients[] = {"_scaled_dot_product_flash_attention_for_cpu_backward",
-                                          "_scaled_dot_product_efficient_attention_backward"};
-
-// The position of an operand with one of these names; -1: none.
-int operand_of(const OpView& op, std::initializer_list<std::string_view> names) {
-  const Schema& schema = op.def().schema;
-  for (int k = 0; k < op.operand_count(); ++k)
-    if (std::ranges::find(names, schema.args[schema.operands[static_cast<size_t>(k)]].name) !=
-        names.end())
-      return k;
-  return -1;
-}
-
-struct Call {
-  bool is_gradient = false;
-  int query = 0, mask = 0;  // operands
+struct Call : AttentionCall {
   int64_t batch = 1, columns = 0, scores = 1, score_bytes = 0;
   bool is_one_kernel = false;
 };
 
 std::optional<Call> call_of(const OpView& op) {
-  Call c;
-  c.is_gradient = std::ranges::find(gradients, op.name()) != std::end(gradients);
-  if (!c.is_gradient && std::ranges::find(forwards, op.name()) == std::end(forwards)) return {};
-  c.query = operand_of(op, {"query"}), c.mask = operand_of(op, {"attn_mask", "attn_bias"});
+  const std::optional<AttentionCall> call = read_attention_call(op);
+  if (!call || !call->is_inner) return {};
+  Call c{*call};
   const Type &q = op.in_type(c.query), &k = op.in_type(c.query + 1), &v = op.in_type(c.query + 2);
   const auto size = [&](const Type& t, int64_t from_back) {
     return op.env().hint_of(t.shape[t.shape.size() - static_cast<size_t>(from_back)]);
@@ -50,20 +34,13 @@ std::optional<Call> call_of(const OpView& op) {
   return c;
 }
 
-bool wants_mask_gradient(const OpView& op) {
-  if (operand_of(op, {"grad_out_"}) < 0) return false;
-  const AttrList* wanted = op.attr("grad_input_mask").get<AttrList>();
-  const bool* of_mask = wanted == nullptr ? nullptr : wanted->back().get<bool>();
-  return of_mask == nullptr || *of_mask;
-}
-
 // Dropout's bits follow from where a weight is in the whole call, and a mask's gradient may be a
 // sum over the batch.
 bool may_be_cut(const OpView& op, const Call& c) {
   if (op.float_attr("dropout_p") > 0) return false;
   for (const Dim& d : op.in_type(c.query).shape)
     if (!d.is_const()) return false;
-  return !wants_mask_gradient(op);
+  return !c.wants_mask_gradient;
 }
 
 // Of an operand. The first dim of a mask that has fewer dims than the query isn't the batch.
@@ -149,7 +126,7 @@ int64_t lacking_keys(const OpView& op, const AttentionPartsLimits& limits) {
   const Call c = *call_of(op);
   const Type& key = op.in_type(c.query + 1);
   const Dim last = op.has(c.mask) ? op.in_type(c.mask).shape.back() : Dim(c.columns);
-  if (last != Dim(c.columns) && wants_mask_gradient(op)) return 0;
+  if (last != Dim(c.columns) && c.wants_mask_gradient) return 0;
   const bool is_fixed = key.shape[key.shape.size() - 2].is_const() && last.is_const();
   const int64_t vector = 16 / size_of(key.dtype);
   return is_fixed ? (vector - c.columns % vector) % vector : 0;

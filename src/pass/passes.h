@@ -36,6 +36,7 @@ Pass cat_mm();
 Pass decompose_mm();
 Pass drop_attention_weights();
 Pass drop_noop();
+Pass drop_open_masks();
 Pass fold_algebra();
 Pass fold_constant();
 Pass fold_convert();

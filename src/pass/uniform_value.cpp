@@ -26,6 +26,8 @@ constexpr std::array arithmetic = {
     "logical_and", "logical_or",  "logical_xor", "logical_not", "bitwise_and", "bitwise_or",
     "bitwise_xor", "bitwise_not", "masked_fill", "_to_copy"};
 
+constexpr std::array comparisons = {"lt", "le", "gt", "ge"};
+
 bool is_one_of(const auto& names, const std::string& name) {
   return std::ranges::find(names, std::string_view(name)) != names.end();
 }
@@ -92,6 +94,14 @@ bool stays_as_written(const OpView& call, const AttrValue& number) {
          is_floating(call.in_type(0).dtype) && is_written_in_f32(number.as_double());
 }
 
+// Of an arange of integers that ascends. Its end may be a symbol.
+std::optional<DimRange> range_of_positions(const OpView& call) {
+  const auto whole = [&](const char* name) { return call.attr(name).get<Dim>(); };
+  const Dim *start = whole("start"), *end = whole("end"), *step = whole("step");
+  if (!start || !end || !step || !step->is_const() || step->value() <= 0) return {};
+  return DimRange{call.env().range_of(*start).lo, call.env().range_of(*end).hi - 1};
+}
+
 // Whether sums of the number are exact in f32, in any order.
 bool sums_exactly(const AttrValue& v, double count) {
   const double x = v.as_double();
@@ -102,6 +112,7 @@ bool sums_exactly(const AttrValue& v, double count) {
 
 UniformValues::UniformValues(const Graph& graph) : graph_(graph) {
   numbers_.resize(graph.value_capacity());
+  ranges_.resize(graph.value_capacity());
   for (NodeId n = graph.first_node(); n.valid(); n = graph.next_node(n)) visit(n);
 }
 
@@ -118,19 +129,24 @@ void UniformValues::visit(NodeId n) {
         return;
   const OpView call = graph_.view(n);
   const Number number = result_of(call);
-  if (!number) return;
-  for (uint32_t k = 0; k < node.output_count; ++k) numbers_[node.out(k).v] = number;
+  const std::optional<DimRange> range = number ? std::nullopt : range_of(call);
+  for (uint32_t k = 0; k < node.output_count; ++k) {
+    numbers_[node.out(k).v] = number;
+    ranges_[node.out(k).v] = range;
+  }
 }
 
 Number UniformValues::result_of(const OpView& call) const {
   if (Number made = constructed(call)) return made;
   if (is_zero_product(call)) return as_dtype(0, call.out_type(0).dtype);
   if (call.inputs().empty() || !find(call.inputs()[0])) {
+    if (Number decided = compared(call)) return decided;
     const bool may_begin_otherwise = is_one_of(arithmetic, call.name());
     return may_begin_otherwise ? computed(call) : Number();
   }
   const AttrValue& first = *find(call.inputs()[0]);
   if (is_one_of(views, call.name()) || stays_as_written(call, first)) return first;
+  if (Number decided = compared(call)) return decided;
   if (is_one_of(arithmetic, call.name())) return computed(call);
   if (call.name() == "cat" || call.name() == "stack" || call.name() == "constant_pad_nd")
     return joined(call);
@@ -186,6 +202,37 @@ bool UniformValues::is_zero_product(const OpView& call) const {
     if (v && v->as_double() == 0) return true;
   }
   return false;
+}
+
+// Where the elements of an i64 lie, if they are those of an arange.
+std::optional<DimRange> UniformValues::range_of(const OpView& call) const {
+  if (call.out_type(0).dtype != DType::i64) return {};
+  if (call.name() == "arange") return range_of_positions(call);
+  if (!is_one_of(views, call.name()) || call.inputs().empty()) return {};
+  return ranges_[call.inputs()[0].v];
+}
+
+std::optional<DimRange> UniformValues::range_of_operand(const OpView& call, int operand) const {
+  const AttrValue* number = call.is_number(operand) ? &call.number(operand) : nullptr;
+  if (!number && call.in_type(operand).dtype != DType::i64) return {};
+  if (!number) number = find(call.in(operand));
+  if (!number) return ranges_[call.in(operand).v];
+  const Dim* whole = number->get<Dim>();
+  return whole && whole->is_const() ? std::optional(DimRange{whole->value(), whole->value()})
+                                    : std::nullopt;
+}
+
+// Whether one operand is below the other in every place.
+Number UniformValues::compared(const OpView& call) const {
+  if (!is_one_of(comparisons, call.name())) return {};
+  std::optional<DimRange> a = range_of_operand(call, 0), b = range_of_operand(call, 1);
+  if (!a || !b) return {};
+  const bool is_less = call.name() == "lt" || call.name() == "ge";  // a < b, or its negation
+  const bool is_negated = call.name() == "ge" || call.name() == "gt";
+  const bool holds = is_less ? a->hi < b->lo : a->hi <= b->lo;
+  const bool fails = is_less ? a->lo >= b->hi : a->lo > b->hi;
+  if (!holds && !fails) return {};
+  return AttrValue(holds != is_negated);
 }
 
 // Evaluates the call on tensors of one element with the reference rule.

@@ -7,6 +7,7 @@
 //   reductions      sum, mean, amax, amin, any, all          if every order of summation is exact
 //   mm, bmm                                          the same, of uniform matrices
 //   mul by 0        of integers, whatever the other operand
+//   lt, le, gt, ge  of positions (arange, and views of it) that all lie on one side
 //
 // The numbers are bit for bit those that a kernel computes: f32 arithmetic rounds once, as does
 // float64 rounded to f32; bf16 and f16 are computed in f32 and rounded. exp and similar functions,
@@ -35,9 +36,13 @@ class UniformValues {
   std::optional<AttrValue> product(const OpView& call) const;
   std::optional<AttrValue> computed(const OpView& call) const;
   bool is_zero_product(const OpView& call) const;
+  std::optional<DimRange> range_of(const OpView& call) const;
+  std::optional<DimRange> range_of_operand(const OpView& call, int operand) const;
+  std::optional<AttrValue> compared(const OpView& call) const;
 
   const Graph& graph_;
   std::vector<std::optional<AttrValue>> numbers_;  // by value
+  std::vector<std::optional<DimRange>> ranges_;    // by value: of positions that aren't uniform
 };
 
 }  // namespace cleave

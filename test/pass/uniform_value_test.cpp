@@ -8,6 +8,8 @@
 namespace cleave {
 namespace {
 
+constexpr std::optional<double> none;
+
 // The number of each returned value; none where it isn't known.
 std::vector<std::optional<double>> numbers_of(const std::string& text) {
   const Graph g = test::parsed(text);
@@ -40,6 +42,37 @@ TEST(UniformValues, what_f32_does_not_hold_is_what_f32_makes_of_it) {
                        "  %f = all(%c)\n"
                        "  return %a, %b, %d, %e, %f\n}\n"),
             (std::vector<std::optional<double>>{0, 0, 0, 0, 1}));
+}
+
+// Positions lie where arange begins and before where it ends, in whatever shape.
+TEST(UniformValues, positions_on_one_side_of_a_number_or_of_others) {
+  EXPECT_EQ(numbers_of("graph @main(%s0: symint, %x: input f32[s0], %n: input i64[8]) {\n"
+                       "  %a = arange(; start=3, end=8, step=2)\n"
+                       "  %b = view(%a; size=[3,1])\n"
+                       "  %c = expand(%b; size=[3,4])\n"
+                       "  %far = full(; size=[4], fill_value=8, dtype=i64)\n"
+                       "  %late = arange(; start=7, end=11)\n"
+                       "  %any = arange(; end=s0)\n"
+                       "  %down = arange(; start=3, end=0, step=-1)\n"
+                       "  %known0 = ge(%c; other=3)\n"
+                       "  %known1 = gt(%c; other=8)\n"
+                       "  %known2 = lt(%c, %far)\n"
+                       "  %known3 = le(%far, %c)\n"
+                       "  %known4 = le(%c, %late)\n"
+                       "  %known5 = ge(%any; other=0)\n"
+                       "  %unknown0 = ge(%c; other=4)\n"
+                       "  %unknown1 = gt(%c; other=3)\n"
+                       "  %unknown2 = lt(%c; other=7)\n"
+                       "  %unknown3 = lt(%c, %late)\n"
+                       "  %unknown4 = lt(%any; other=8)\n"
+                       "  %unknown5 = gt(%down; other=0)\n"
+                       "  %unknown6 = ge(%n; other=0)\n"
+                       "  %unknown7 = ge(%c; other=0.5)\n"
+                       "  return %known0, %known1, %known2, %known3, %known4, %known5, "
+                       "%unknown0, %unknown1, %unknown2, %unknown3, %unknown4, %unknown5, "
+                       "%unknown6, %unknown7\n}\n"),
+            (std::vector<std::optional<double>>{1, 0, 1, 0, 1, 1, none, none, none, none, none,
+                                                none, none, none}));
 }
 
 }  // namespace
