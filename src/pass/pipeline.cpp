@@ -90,7 +90,7 @@ constexpr PassRow table[] = {
      "aliases and no-ops are gone"},
     {joint, 1, fuse_attention_joint, "imported graphs hold a backward that is spelled too",
      "no-ops are gone, the gradient of a softmax is one call"},
-    {joint, 1, drop_open_masks, "attention of a model without padding",
+    {joint, 1, fold_mask, "attention without a mask is one kernel everywhere",
      "both spellings of attention are calls"},
     {joint, 1, reuse_extremum, "reductions of one value have been found by then", "nothing"},
     {joint, 2, bmm_to_mm, "attention has been found by then, whose batches may be one",

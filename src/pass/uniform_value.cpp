@@ -4,9 +4,11 @@
 #include <array>
 #include <cmath>
 #include <string_view>
+#include <unordered_set>
 
 #include "ir/op_view.h"
 #include "op/pointwise_reference.h"
+#include "pass/index_form.h"
 
 namespace cleave {
 namespace {
@@ -102,6 +104,22 @@ std::optional<DimRange> range_of_positions(const OpView& call) {
   return DimRange{call.env().range_of(*start).lo, call.env().range_of(*end).hi - 1};
 }
 
+// The calls that a value is computed by, each after those whose results it uses; none if they are
+// too many for a mask.
+std::vector<NodeId> calls_behind(const Graph& g, ValueId of) {
+  constexpr size_t most = 256;
+  std::vector<NodeId> calls;
+  std::unordered_set<uint32_t> seen;
+  const auto collect = [&](auto&& self, ValueId v) -> void {
+    const NodeId n = v.valid() ? g.value(v).def : NodeId{};
+    if (!n.valid() || seen.size() > most || !seen.insert(n.v).second) return;
+    for (const ValueId in : g.node(n).inputs) self(self, in);
+    calls.push_back(n);
+  };
+  collect(collect, of);
+  return seen.size() > most ? std::vector<NodeId>() : calls;
+}
+
 // Whether sums of the number are exact in f32, in any order.
 bool sums_exactly(const AttrValue& v, double count) {
   const double x = v.as_double();
@@ -111,13 +129,22 @@ bool sums_exactly(const AttrValue& v, double count) {
 }  // namespace
 
 UniformValues::UniformValues(const Graph& graph) : graph_(graph) {
-  numbers_.resize(graph.value_capacity());
-  ranges_.resize(graph.value_capacity());
   for (NodeId n = graph.first_node(); n.valid(); n = graph.next_node(n)) visit(n);
 }
 
+UniformValues::UniformValues(const Graph& graph, ValueId of) : graph_(graph) {
+  for (const NodeId n : calls_behind(graph, of)) visit(n);
+}
+
 const AttrValue* UniformValues::find(ValueId v) const {
-  return v.valid() && v.v < numbers_.size() && numbers_[v.v] ? &*numbers_[v.v] : nullptr;
+  const auto found = v.valid() ? numbers_.find(v.v) : numbers_.end();
+  return found == numbers_.end() ? nullptr : &found->second;
+}
+
+std::optional<Layout> UniformValues::form(ValueId v) const {
+  if (const AttrValue* number = find(v)) return uniform_form(graph_.type(v), *number);
+  const auto found = v.valid() ? forms_.find(v.v) : forms_.end();
+  return found == forms_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void UniformValues::visit(NodeId n) {
@@ -131,9 +158,23 @@ void UniformValues::visit(NodeId n) {
   const Number number = result_of(call);
   const std::optional<DimRange> range = number ? std::nullopt : range_of(call);
   for (uint32_t k = 0; k < node.output_count; ++k) {
-    numbers_[node.out(k).v] = number;
-    ranges_[node.out(k).v] = range;
+    const uint32_t v = node.out(k).v;
+    if (number)
+      numbers_.emplace(v, *number);
+    else
+      note_form(call, static_cast<int>(k), v);
+    if (range) ranges_.emplace(v, *range);
   }
+}
+
+void UniformValues::note_form(const OpView& call, int k, uint32_t v) {
+  const auto of_operand = [&](int flat) { return form(call.inputs()[static_cast<size_t>(flat)]); };
+  const std::optional<Layout> made = index_form(call, k, of_operand);
+  if (!made) return;
+  if (const Number number = uniform_number(*made, call.out_type(k).dtype))
+    numbers_.emplace(v, *number);
+  else
+    forms_.emplace(v, *made);
 }
 
 Number UniformValues::result_of(const OpView& call) const {
@@ -206,17 +247,22 @@ bool UniformValues::is_zero_product(const OpView& call) const {
 
 // Where the elements of an i64 lie, if they are those of an arange.
 std::optional<DimRange> UniformValues::range_of(const OpView& call) const {
-  if (call.out_type(0).dtype != DType::i64) return {};
+  if (call.out_type(0).dtype != DType::i64 || call.out_type(0).is_static()) return {};
   if (call.name() == "arange") return range_of_positions(call);
   if (!is_one_of(views, call.name()) || call.inputs().empty()) return {};
-  return ranges_[call.inputs()[0].v];
+  return known_range(call.inputs()[0]);
+}
+
+std::optional<DimRange> UniformValues::known_range(ValueId v) const {
+  const auto found = v.valid() ? ranges_.find(v.v) : ranges_.end();
+  return found == ranges_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<DimRange> UniformValues::range_of_operand(const OpView& call, int operand) const {
   const AttrValue* number = call.is_number(operand) ? &call.number(operand) : nullptr;
   if (!number && call.in_type(operand).dtype != DType::i64) return {};
   if (!number) number = find(call.in(operand));
-  if (!number) return ranges_[call.in(operand).v];
+  if (!number) return known_range(call.in(operand));
   const Dim* whole = number->get<Dim>();
   return whole && whole->is_const() ? std::optional(DimRange{whole->value(), whole->value()})
                                     : std::nullopt;
