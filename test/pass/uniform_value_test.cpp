@@ -65,13 +65,13 @@ TEST(UniformValues, positions_on_one_side_of_a_number_or_of_others) {
                        "  %unknown2 = lt(%c; other=7)\n"
                        "  %unknown3 = lt(%c, %late)\n"
                        "  %unknown4 = lt(%any; other=8)\n"
-                       "  %unknown5 = gt(%down; other=0)\n"
+                       "  %known6 = gt(%down; other=0)\n"
                        "  %unknown6 = ge(%n; other=0)\n"
                        "  %unknown7 = ge(%c; other=0.5)\n"
-                       "  return %known0, %known1, %known2, %known3, %known4, %known5, "
-                       "%unknown0, %unknown1, %unknown2, %unknown3, %unknown4, %unknown5, "
+                       "  return %known0, %known1, %known2, %known3, %known4, %known5, %known6, "
+                       "%unknown0, %unknown1, %unknown2, %unknown3, %unknown4, "
                        "%unknown6, %unknown7\n}\n"),
-            (std::vector<std::optional<double>>{1, 0, 1, 0, 1, 1, none, none, none, none, none,
+            (std::vector<std::optional<double>>{1, 0, 1, 0, 1, 1, 1, none, none, none, none,
                                                 none, none, none}));
 }
 
