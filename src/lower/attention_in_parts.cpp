@@ -14,6 +14,14 @@ struct Call : AttentionCall {
   bool is_one_kernel = false;
 };
 
+// A mask that one kernel adds to the scores, or none.
+bool may_be_a_bias(const OpView& op, const Call& c) {
+  if (!op.has(c.mask)) return true;
+  const DType t = op.in_type(c.mask).dtype;
+  return (t == DType::boolean || t == op.in_type(c.query).dtype) && !op.bool_attr("is_causal") &&
+         !c.wants_mask_gradient;
+}
+
 std::optional<Call> call_of(const OpView& op) {
   const std::optional<AttentionCall> call = read_attention_call(op);
   if (!call || !call->is_inner) return {};
@@ -28,7 +36,7 @@ std::optional<Call> call_of(const OpView& op) {
   c.batch = q.rank() > 2 ? op.env().hint_of(q.shape[0]) : 1;
   c.score_bytes = c.scores * (q.dtype == DType::f64 ? 8 : 4);
   const auto is_width = [](int64_t n) { return n > 0 && n % 8 == 0 && n <= 256; };
-  c.is_one_kernel = (q.dtype == DType::bf16 || q.dtype == DType::f16) && !op.has(c.mask) &&
+  c.is_one_kernel = (q.dtype == DType::bf16 || q.dtype == DType::f16) && may_be_a_bias(op, c) &&
                     op.float_attr("dropout_p") == 0 && is_width(width) && is_width(size(v, 1)) &&
                     rows > 1 && columns > 1;
   return c;

@@ -2,9 +2,10 @@
 //
 //   scores = query @ key^T, weights = exp(scores - sums), dvalue = weights^T @ dout, ...
 //
-// cuDNN has one kernel for a call of halves without mask and dropout, and one for its gradient. Any
-// other is a kernel of our own, which keeps no scores and takes many times as long as the products;
-// where the scores are few, it isn't worth that.
+// cuDNN has one kernel for a call of halves without dropout, and one for its gradient, where a mask
+// is of bools or halves, and has no gradient itself. Any other is a kernel of our own, which keeps
+// no scores and takes many times as long as the products; where the scores are few, it isn't worth
+// that.
 //
 // Rows of scores are whole vectors of 16 bytes: of 197 keys in halves there are 200, the last three
 // closed by a mask. Products of odd rows take cuBLAS three times as long (H200, 2026-11).

@@ -289,6 +289,16 @@ bool is_finite(const CaseOperand& x, DType dtype) {
   return true;
 }
 
+// A row of the first batch and head in which no key is open.
+void close_row(CaseOperand& mask, const AttentionSpec& s, int64_t row) {
+  const bool is_bool = *s.mask == DType::boolean;
+  for (int64_t j = 0; j < s.columns; ++j) {
+    const int64_t at = row * s.mask_at.row + j * s.mask_at.column;
+    write(mask.bytes.data() + mask.offset + at * size_of(*s.mask), *s.mask,
+          is_bool ? 0 : -INFINITY);
+  }
+}
+
 LibraryCase attention_case(Random& random) {
   LibraryCase c;
   AttentionSpec s;
@@ -323,8 +333,9 @@ LibraryCase attention_case(Random& random) {
   c.operands[At::logsumexp] =
       operand(random, DType::f32, s.batch * s.heads * s.sum_rows, true, is_packed(s));
   s.scale = 0.4, s.is_causal = coin(random);
-  if (!is_packed(s) && coin(random)) {
+  if (coin(random)) {
     s.mask = one_of(random, {DType::boolean, DType::f32, s.dtype});
+    if (is_packed(s)) s.is_causal = pick(random, 0, 4) == 0;
     Shape4 shape = {s.batch, s.heads, s.rows, s.columns};
     for (int64_t& size : shape)
       if (size > 0 && coin(random)) size = 1;
@@ -337,6 +348,7 @@ LibraryCase attention_case(Random& random) {
     for (size_t i = 0; *s.mask != DType::boolean && i < mask.bytes.size();
          i += static_cast<size_t>(size_of(*s.mask)))
       if (pick(random, 0, 4) == 0) write(mask.bytes.data() + i, *s.mask, -INFINITY);
+    if (coin(random) && mask.is_there) close_row(mask, s, shape[2] - 1);
   }
   if (pick(random, 0, 2) == 0) s.dropout_p = is_packed(s) ? 0 : 0.3, s.stream = 9;
   for (const size_t at : {At::seed, At::step}) c.operands[at] = operand(random, DType::i64, 1);

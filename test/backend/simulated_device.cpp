@@ -15,6 +15,7 @@
 #endif
 //
 #include "backend/cuda/device/attention.h"
+#include "backend/cuda/device/attention_bias.h"
 #include "backend/cuda/device/attention_gradient.h"
 #include "backend/cuda/device/convolution.h"
 #include "backend/cuda/device/copy.h"
@@ -92,6 +93,12 @@ void add_padding(Bodies& to) {
   to[fmt::format("unpad_keys<{}>", name<T>)] = body_of(unpad_keys<T>);
 }
 template <class T>
+void add_bias(Bodies& to) {
+  to[fmt::format("write_bias<u8, {}>", name<T>)] = body_of(write_bias<u8, T>);
+  to[fmt::format("write_bias<{0}, {0}>", name<T>)] = body_of(write_bias<T, T>);
+  to[fmt::format("close_rows<{}>", name<T>)] = body_of(close_rows<T>);
+}
+template <class T>
 void add_convolution(Bodies& to) {
   const auto add = [&](const char* f, Body body) {
     to[fmt::format("{}<{}>", f, name<T>)] = std::move(body);
@@ -149,6 +156,7 @@ Bodies all_bodies() {
   to["unpack_matrix<f16, Nibbles>"] = body_of(unpack_matrix<f16, Nibbles>);
   add_attention<f32>(to), add_attention<bf16>(to), add_attention<f16>(to);
   add_padding<bf16>(to), add_padding<f16>(to);
+  add_bias<bf16>(to), add_bias<f16>(to);
   add_convolution<f64>(to), add_convolution<f32>(to);
   add_convolution<bf16>(to), add_convolution<f16>(to);
   add_depthwise<f32, 1, 2>(to);

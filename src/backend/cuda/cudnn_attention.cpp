@@ -70,6 +70,12 @@ int64_t mask_causal(CudnnGraph& g, const Shape& shape, int64_t scores, int64_t m
   return g.pointwise(Do::select, {scores, masked, is_kept}, g.inner(Type::f32, shape.scores));
 }
 
+// What is added to the scores; 0 if there is none.
+int64_t bias_tensor(CudnnGraph& g, const Shape& shape, const std::optional<AttentionBias>& bias) {
+  if (!bias) return 0;
+  return g.tensor(shape.type, bias->sizes(shape.s.batch, shape.s.heads), bias->strides());
+}
+
 // The transpose of scores, as products take it.
 int64_t transpose(CudnnGraph& g, const Shape& shape, int64_t scores) {
   const Sizes4& x = shape.scores;
@@ -93,20 +99,24 @@ void matmul_heads(CudnnGraph& g, const Shape& shape, int64_t a, int64_t b, int64
 // --- Forward -------------------------------------------------------------------------------------
 
 bool CudnnAttention::takes(const AttentionSpec& s) {
-  return (s.dtype == DType::bf16 || s.dtype == DType::f16) && !s.mask && s.dropout_p == 0 &&
+  return (s.dtype == DType::bf16 || s.dtype == DType::f16) &&
+         (!s.mask || AttentionBias::takes(s)) && s.dropout_p == 0 &&
          is_width(s.width) && is_width(s.value_width) && s.batch > 0 && s.heads > 0 && s.rows > 1 &&
          s.columns > 1 && (s.sum_rows == 0 || s.sum_rows == s.rows) && is_taken(s.query) &&
          is_taken(s.key) && is_taken(s.value) && is_taken(s.out);
 }
 
-// The plan's, then the sums that nobody asked for.
+// The plan's, then the mask's, and the sums that nobody asked for.
 int64_t CudnnAttention::scratch_bytes(const AttentionSpec& s) {
-  if (s.sum_rows > 0) return forward_plan_bytes;
-  return forward_plan_bytes + round_up(s.batch * s.heads * s.rows * int64_t{sizeof(float)}, 64);
+  const int64_t sums = s.batch * s.heads * s.rows * int64_t{sizeof(float)};
+  return forward_plan_bytes + AttentionBias::scratch_bytes(s, s.columns) +
+         (s.sum_rows > 0 ? 0 : round_up(sums, 64));
 }
 
 Result<CudnnAttention> CudnnAttention::make(const AttentionSpec& s, const CudnnPtr& cudnn,
-                                            const LibraryDevice&) {
+                                            const LibraryDevice& device) {
+  std::optional<AttentionBias> bias;
+  if (s.mask) { CLEAVE_TRY(bias, AttentionBias::make(s, s.columns, device)); }
   const Shape shape{s};
   CudnnGraph g(cudnn);
   const auto inner = [&](const Sizes4& sizes) { return g.inner(Type::f32, sizes); };
@@ -119,6 +129,8 @@ Result<CudnnAttention> CudnnAttention::make(const AttentionSpec& s, const CudnnP
   const int64_t scale = g.number();
   int64_t scores = g.matmul(query, key, inner(shape.scores));
   scores = g.pointwise(Do::mul, {scores, scale}, inner(shape.scores));
+  const int64_t added = bias_tensor(g, shape, bias);
+  if (bias) scores = g.pointwise(Do::add, {scores, added}, inner(shape.scores));
   const int64_t masked = s.is_causal ? g.number() : 0;
   if (s.is_causal) scores = mask_causal(g, shape, scores, masked);
   const int64_t top = g.reduce(CudnnReduction::max, scores, inner(shape.by_row));
@@ -131,23 +143,28 @@ Result<CudnnAttention> CudnnAttention::make(const AttentionSpec& s, const CudnnP
   g.matmul(g.pointwise(Do::div, {weights, sum}, g.inner(shape.type, shape.scores)), value, out);
 
   CLEAVE_TRY(CudnnPlan plan, std::move(g).plan(forward_plan_bytes));
-  CudnnAttention made(std::move(plan), static_cast<float>(s.scale), s.sum_rows > 0);
+  CudnnAttention made(std::move(plan), s, std::move(bias));
   made.query_ = query, made.key_ = key, made.value_ = value, made.out_ = out, made.sums_ = sums;
-  made.scale_at_ = scale, made.masked_at_ = masked;
+  made.scale_at_ = scale, made.masked_at_ = masked, made.bias_at_ = added;
   return made;
 }
 
 void CudnnAttention::run(void* const* at, void* scratch, void* queue) const {
   using At = AttentionOperand;
+  const auto scale = static_cast<float>(spec_.scale);
+  char* bias = static_cast<char*>(scratch) + forward_plan_bytes;
+  void* sums = spec_.sum_rows > 0 ? at[At::logsumexp]
+                                  : bias + AttentionBias::scratch_bytes(spec_, spec_.columns);
   std::vector<std::pair<int64_t, const void*>> pointers = {
-      {query_, at[At::query]},
-      {key_, at[At::key]},
-      {value_, at[At::value]},
-      {out_, at[At::out]},
-      {sums_, has_sums_ ? at[At::logsumexp] : static_cast<char*>(scratch) + forward_plan_bytes},
-      {scale_at_, &scale_}};
+      {query_, at[At::query]}, {key_, at[At::key]}, {value_, at[At::value]},
+      {out_, at[At::out]},     {sums_, sums},       {scale_at_, &scale}};
   if (masked_at_ != 0) pointers.emplace_back(masked_at_, &masked_out);
+  if (bias_) {
+    bias_->write(at[At::mask], bias, queue);
+    pointers.emplace_back(bias_at_, bias);
+  }
   plan_.run(pointers, scratch, queue);
+  if (bias_) bias_->close_rows(bias, at[At::out], sums, queue);
 }
 
 // --- Gradient ------------------------------------------------------------------------------------
@@ -184,7 +201,8 @@ int64_t CudnnAttentionGradient::scratch_bytes(const CudnnGradientSpec& s) {
   const int64_t delta = f.batch * f.heads * f.rows * int64_t{sizeof(float)};
   const int64_t own =
       round_up(gradient_plan_bytes(f, s.sums) + dquery_bytes(f, s.sums) + delta, 64);
-  return own + PaddedKeys::scratch_bytes(s.forward);
+  return own + PaddedKeys::scratch_bytes(s.forward) +
+         AttentionBias::scratch_bytes(s.forward, f.columns);
 }
 
 Result<CudnnAttentionGradient> CudnnAttentionGradient::make(const CudnnGradientSpec& asked,
@@ -197,6 +215,8 @@ Result<CudnnAttentionGradient> CudnnAttentionGradient::make(const CudnnGradientS
     static_cast<AttentionBackwardSpec&>(spec) = padding->padded();
   }
   const AttentionSpec s = spec.part();
+  std::optional<AttentionBias> bias;
+  if (s.mask) { CLEAVE_TRY(bias, AttentionBias::make(asked.forward, s.columns, device)); }
   const Shape shape{s};
   CudnnGraph g(cudnn);
   const auto inner = [&](const Sizes4& sizes) { return g.inner(Type::f32, sizes); };
@@ -223,10 +243,10 @@ Result<CudnnAttentionGradient> CudnnAttentionGradient::make(const CudnnGradientS
 
   int64_t scores = g.matmul(query, key, inner(shape.scores));
   scores = g.pointwise(Do::mul, {scores, scale}, inner(shape.scores));
-  const int64_t open =
-      padding ? g.tensor(shape.type, {1, 1, 1, s.columns}, {s.columns, s.columns, s.columns, 1})
-              : 0;
-  if (padding) scores = g.pointwise(Do::add, {scores, open}, inner(shape.scores));
+  int64_t added = bias_tensor(g, shape, bias);
+  if (padding && !bias)
+    added = g.tensor(shape.type, {1, 1, 1, s.columns}, {s.columns, s.columns, s.columns, 1});
+  if (added != 0) scores = g.pointwise(Do::add, {scores, added}, inner(shape.scores));
   scores = g.pointwise(Do::sub, {scores, sums}, inner(shape.scores));
   if (s.is_causal) scores = mask_causal(g, shape, scores, masked);
   const int64_t weights = g.pointwise(Do::exp, {scores}, inner(shape.scores));
@@ -250,12 +270,12 @@ Result<CudnnAttentionGradient> CudnnAttentionGradient::make(const CudnnGradientS
   }
 
   CLEAVE_TRY(CudnnPlan plan, std::move(g).plan(gradient_plan_bytes(s, spec.sums)));
-  CudnnAttentionGradient made(std::move(plan), spec, std::move(padding));
+  CudnnAttentionGradient made(std::move(plan), spec, std::move(padding), std::move(bias));
   made.query_ = query, made.key_ = key, made.value_ = value, made.out_ = out, made.sums_ = sums;
   made.dout_ = dout, made.dquery_ = dquery, made.dkey_ = dkey, made.dvalue_ = dvalue;
   made.delta_ = delta, made.dquery_sums_ = dquery_sums;
   made.scale_at_ = scale, made.masked_at_ = masked, made.one_at_ = one_at;
-  made.open_at_ = open;
+  made.added_at_ = added;
   return made;
 }
 
@@ -272,7 +292,9 @@ void CudnnAttentionGradient::run(void* const* operands, void* scratch, void* que
     padding_->pad(operands, scratch, queue);
   }
   const auto scale = static_cast<float>(all.scale);
-  char* workspace = static_cast<char*>(scratch) + (padding_ ? padding_->bytes() : 0);
+  char* bias = static_cast<char*>(scratch) + (padding_ ? padding_->bytes() : 0);
+  if (bias_) bias_->write(operands[At::mask], bias, queue);
+  char* workspace = bias + AttentionBias::scratch_bytes(all, all.columns);
   char* dquery_sums = workspace + gradient_plan_bytes(part, spec_.sums);
   char* delta = dquery_sums + dquery_bytes(part, spec_.sums);
   for (int64_t batch = 0; batch < all.batch; batch += part.batch)
@@ -298,7 +320,8 @@ void CudnnAttentionGradient::run(void* const* operands, void* scratch, void* que
           {one_at_, &one}};
       if (masked_at_ != 0) pointers.emplace_back(masked_at_, &masked_out);
       if (dquery_sums_ != 0) pointers.emplace_back(dquery_sums_, dquery_sums);
-      if (padding_) pointers.emplace_back(open_at_, open);
+      if (added_at_ != 0)
+        pointers.emplace_back(added_at_, bias_ ? bias_->from(bias, batch, head) : open);
       plan_.run(pointers, workspace, queue);
     }
   if (padding_) padding_->unpad(operands, scratch, queue);

@@ -1,5 +1,6 @@
-// Attention by cuDNN's fused engines, in bf16 and f16: no mask but the causal one, no dropout (its
-// bits are ours), heads in groups, operands read and written by their strides.
+// Attention by cuDNN's fused engines, in bf16 and f16: causal, or with a mask of bools or halves that
+// wants no gradient (attention_bias.h); no dropout (its bits are ours), heads in groups, operands
+// read and written by their strides.
 //
 //   forward     always with the sums of rows, as training has them
 //   gradient    in_any_order: dquery is summed in f32, in the workspace, as blocks come: its last
@@ -10,6 +11,7 @@
 #pragma once
 #include <optional>
 
+#include "backend/cuda/attention_bias.h"
 #include "backend/cuda/cudnn_graph.h"
 #include "backend/cuda/library_device.h"
 #include "backend/cuda/padded_keys.h"
@@ -31,12 +33,13 @@ class CudnnAttention {
   void run(void* const* operands, void* scratch, void* queue) const;
 
  private:
-  CudnnAttention(CudnnPlan plan, float scale, bool has_sums)
-      : plan_(std::move(plan)), scale_(scale), has_sums_(has_sums) {}
+  CudnnAttention(CudnnPlan plan, const AttentionSpec& spec, std::optional<AttentionBias> bias)
+      : plan_(std::move(plan)), spec_(spec), bias_(std::move(bias)) {}
   CudnnPlan plan_;
-  float scale_;
-  bool has_sums_;  // as an operand
-  int64_t query_ = 0, key_ = 0, value_ = 0, out_ = 0, sums_ = 0, scale_at_ = 0, masked_at_ = 0;
+  AttentionSpec spec_;
+  std::optional<AttentionBias> bias_;
+  int64_t query_ = 0, key_ = 0, value_ = 0, out_ = 0, sums_ = 0;
+  int64_t scale_at_ = 0, masked_at_ = 0, bias_at_ = 0;
 };
 
 struct CudnnGradientSpec : AttentionBackwardSpec {
@@ -64,14 +67,18 @@ class CudnnAttentionGradient {
 
  private:
   CudnnAttentionGradient(CudnnPlan plan, const CudnnGradientSpec& spec,
-                         std::optional<PaddedKeys> padding)
-      : plan_(std::move(plan)), spec_(spec), padding_(std::move(padding)) {}
+                         std::optional<PaddedKeys> padding, std::optional<AttentionBias> bias)
+      : plan_(std::move(plan)),
+        spec_(spec),
+        padding_(std::move(padding)),
+        bias_(std::move(bias)) {}
   CudnnPlan plan_;          // of a part
   CudnnGradientSpec spec_;  // as cuDNN gets it
   std::optional<PaddedKeys> padding_;
+  std::optional<AttentionBias> bias_;
   int64_t query_ = 0, key_ = 0, value_ = 0, out_ = 0, sums_ = 0, dout_ = 0;
   int64_t dquery_ = 0, dkey_ = 0, dvalue_ = 0, delta_ = 0, dquery_sums_ = 0;
-  int64_t scale_at_ = 0, masked_at_ = 0, one_at_ = 0, open_at_ = 0;
+  int64_t scale_at_ = 0, masked_at_ = 0, one_at_ = 0, added_at_ = 0;
 };
 
 }  // namespace cleave::cuda

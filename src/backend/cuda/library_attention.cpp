@@ -15,13 +15,21 @@ Status check(const AttentionSpec& s) {
   return check_sizes(s);
 }
 
+// Asked for here, kernels beside cuDNN's are compiled with the program's.
+Status compile_bias(const AttentionSpec& s, const LibraryDevice& device) {
+  if (s.mask && device.cudnn()) CLEAVE_CHECK(AttentionBias::make(s, s.columns, device));
+  return {};
+}
+
 }  // namespace
 
 Result<LibraryFunctionPtr> make_attention(const AttentionSpec& s, const LibraryDevicePtr& device) {
   CLEAVE_CHECK(check(s));
-  if (CudnnAttention::takes(s))
+  if (CudnnAttention::takes(s)) {
+    CLEAVE_CHECK(compile_bias(s, *device));
     return LibraryFunctionPtr(
         std::make_shared<CudnnFunction<AttentionSpec, CudnnAttention>>(s, device));
+  }
   return make_plain(s, *device);
 }
 
@@ -34,7 +42,7 @@ Result<LibraryFunctionPtr> make_attention_gradient(const AttentionBackwardSpec& 
     return bug("attention: a backward of groups {} and {}, sums of {} rows", f.key_group,
                f.value_group, f.sum_rows);
   if (!CudnnAttentionGradient::takes(s)) return make_plain(s, *device);
-  // Asked for here, its kernels are compiled with the program's.
+  CLEAVE_CHECK(compile_bias(f, *device));
   if (const CudnnPtr cudnn = device->cudnn(); cudnn && CudnnAttentionGradient::pads(s, *cudnn))
     CLEAVE_CHECK(PaddedKeys::make(s, *device));
   using enum CudnnGradientSpec::Sums;

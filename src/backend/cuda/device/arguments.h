@@ -55,6 +55,19 @@ struct PadArguments {
   At at;
 };
 
+// A mask by strides, dims of 1 where these are 0, and a dense bias with `padded` columns.
+struct BiasArguments {
+  Int batch, heads, rows, columns, padded;
+  At at;
+};
+
+// Rows of [batch,heads,rows] beside those of a bias.
+struct ClosedRowArguments {
+  Int batch, heads, rows, value_width;
+  At out;
+  BiasArguments bias;
+};
+
 // ConvolutionSpec.
 struct ConvolutionArguments {
   Int images, large_channels, small_channels, groups;
