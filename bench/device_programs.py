@@ -25,6 +25,16 @@ def tokens(kind, config, batch, length, **options):
     return (*text_model(kind, config, batch, length, **options), torch.randint(0, 100, (batch, length)))
 
 
+def padded(kind, config, batch, length, **options):
+    """Sequences of different lengths, with the mask that transformers takes for them."""
+    import torch
+    (model, (ids,)), lengths = text_model(kind, config, batch, length, **options), torch.randint(length // 4, length + 1, (batch, 1))
+    class Masked(torch.nn.Module):
+        def __init__(self): super().__init__(); self.inner = model.inner
+        def forward(self, ids, mask): return self.inner(input_ids=ids, attention_mask=mask).logits
+    return Masked(), (ids, (torch.arange(length) < lengths).long()), torch.randint(0, 100, (batch, length))
+
+
 def mixer(batch=128, width=512, depth=8, patches=196):
     import torch
     from torch import nn
@@ -64,6 +74,9 @@ MODELS = {
     "unet": labelled_unet,
     "roberta": lambda: tokens("RobertaForMaskedLM", "RobertaConfig", 16, 512, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
                               intermediate_size=3072, max_position_embeddings=514, **base),
+    "bert_padded": lambda: padded("BertForMaskedLM", "BertConfig", 16, 512, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+                                  intermediate_size=3072, max_position_embeddings=512, **base),
+    "mistral": lambda: tokens("MistralForCausalLM", "MistralConfig", 8, 512, num_key_value_heads=4, sliding_window=128, intermediate_size=2048, **base),
     "neox": lambda: tokens("GPTNeoXForCausalLM", "GPTNeoXConfig", 8, 512, intermediate_size=3072, hidden_dropout=0.0, attention_dropout=0.0, **base),
 }
 

@@ -34,8 +34,7 @@ bool wants_mask_gradient(const OpView& op) {
 std::optional<AttentionCall> read_attention_call(const OpView& op) {
   AttentionCall call;
   call.is_gradient = std::ranges::find(gradients, op.name()) != std::end(gradients);
-  call.is_inner =
-      call.is_gradient || std::ranges::find(forwards, op.name()) != std::end(forwards);
+  call.is_inner = call.is_gradient || std::ranges::find(forwards, op.name()) != std::end(forwards);
   if (!call.is_inner && op.name() != whole) return {};
   call.query = operand_of(op, {"query"});
   call.mask = operand_of(op, {"attn_mask", "attn_bias"});

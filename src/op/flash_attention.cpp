@@ -249,6 +249,25 @@ CostFn cost(AttentionView (*call_of)(const OpView&), int64_t products) {
 
 constexpr Trait traits = Trait::compute_intensive | Trait::recomputable;
 
+// Halves whose rows are whole vectors, with masks of bools and of halves: a GPU has one kernel for
+// them. Of the first mask, the first row is closed.
+struct HalfSample {
+  SampleTensor rows, columns, sums, mask;
+};
+std::vector<HalfSample> masked_halves() {
+  std::vector<double> first_closed(24, 0);
+  for (int k = 0; k < 48; ++k) first_closed.push_back(k % 5 == 0 ? 0 : 1);
+  std::vector<HalfSample> out;
+  for (const DType t : {DType::bf16, DType::f16}) {
+    const SampleTensor rows = any_of(t, {2, 2, 10, 8}), columns = any_of(t, {2, 2, 24, 8}),
+                       sums = f32({2, 2, 10}).range(3, 4);
+    out.push_back({rows, columns, sums, boolean({2, 1, 10, 24}).with(first_closed)});
+    out.push_back({rows, columns, sums, boolean({2, 1, 1, 24}).with({1, 1, 0, 1, 1})});
+    out.push_back({rows, columns, sums, sample(t, {1, 2, 10, 24}).with({0, -1, -INFINITY, 2, 1})});
+  }
+  return out;
+}
+
 Samples forward_samples() {
   const auto same = [](DType t, std::vector<int64_t> s) {
     return std::vector<SampleOperand>(3, SampleOperand(any_of(t, std::move(s))));
@@ -283,6 +302,8 @@ Samples forward_samples() {
   out.push_back({same(DType::f32, {1, 1, 1, 1})});
   out.push_back({same(DType::f32, {1, 1, 40, 4}), {{"is_causal", true}}});
   out.push_back({same(DType::bf16, {1, 1, 33, 6})});
+  for (const HalfSample& x : masked_halves())
+    out.push_back({{x.rows, x.columns, x.columns, x.mask}});
   out.push_back(
       {{f32({1, 1, 2, 2}).range(-30, 30), f32({1, 1, 3, 2}).range(-30, 30), f32({1, 1, 3, 2})}});
   return out;
@@ -350,6 +371,8 @@ Samples backward_samples() {
   const SampleTensor shared = f32({2, 2, 3, 2}), reads = f32({2, 4, 3, 2});
   for (const SampleAttrs& attrs : {plain, causal})
     out.push_back({{reads, reads, shared, shared, reads, f32({2, 4, 3}).range(1, 2)}, attrs});
+  for (const HalfSample& x : masked_halves())
+    out.push_back({{x.rows, x.rows, x.columns, x.columns, x.rows, x.sums, x.mask}, plain});
   const SampleTensor one = f32({1, 1, 1, 1}), many = f32({1, 1, 40, 4});
   out.push_back({{one, one, one, one, one, f32({1, 1, 1})}, plain});
   out.push_back({{many, many, many, many, many, f32({1, 1, 40}).range(3, 5)}, causal});

@@ -2,8 +2,8 @@
 //
 //   where(le(sub(unsqueeze(arange(n); dim=0), unsqueeze(arange(n); dim=1)); other=0), 0, -inf)
 //
-// It is a * row - a * column + c >= 0 with 0 <= c < a (index_form.h), whatever the batch; nothing is
-// evaluated.
+// It is a * row - a * column + c >= 0 with 0 <= c < a (index_form.h), whatever the batch; nothing
+// is evaluated.
 #pragma once
 #include "ir/graph.h"
 

@@ -22,7 +22,8 @@ struct Bounds {
 Bounds bounds_of(const Layout& form) {
   Bounds b{static_cast<double>(form.offset), static_cast<double>(form.offset)};
   for (size_t d = 0; d < form.shape.size(); ++d) {
-    const double way = static_cast<double>(form.strides[d]) * static_cast<double>(form.shape[d] - 1);
+    const double way =
+        static_cast<double>(form.strides[d]) * static_cast<double>(form.shape[d] - 1);
     (way < 0 ? b.lo : b.hi) += way;
   }
   return b;
@@ -90,9 +91,7 @@ Form combined(const Layout& x, int64_t a, const Layout& y, int64_t b, int64_t c 
   return out;
 }
 
-Form negated(const Layout& x, int64_t c = 0) {
-  return combined(x, -1, constant(x.shape, 0), 0, c);
-}
+Form negated(const Layout& x, int64_t c = 0) { return combined(x, -1, constant(x.shape, 0), 0, c); }
 
 class FormRules {
  public:
@@ -188,7 +187,8 @@ class FormRules {
       parts.push_back(*part);
     }
     Layout out{shape_, parts[0].strides, parts[0].offset};
-    if (const auto line = std::ranges::find_if(parts, [&](const Layout& p) { return p.shape[dim] > 1; });
+    if (const auto line =
+            std::ranges::find_if(parts, [&](const Layout& p) { return p.shape[dim] > 1; });
         line != parts.end())
       out.strides[dim] = line->strides[dim];
     else if (parts.size() > 1)

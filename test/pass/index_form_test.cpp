@@ -41,7 +41,9 @@ class Program {
   size_t size() const { return known_.size(); }
 
  private:
-  int64_t upto(int64_t most) { return static_cast<int64_t>(rng_() % static_cast<uint64_t>(most + 1)); }
+  int64_t upto(int64_t most) {
+    return static_cast<int64_t>(rng_() % static_cast<uint64_t>(most + 1));
+  }
 
   void add(const std::string& call, std::vector<int64_t> shape, bool is_bool) {
     known_.push_back({fmt::format("v{}", known_.size()), std::move(shape), is_bool});
@@ -56,10 +58,12 @@ class Program {
       case 1: return expanded(x);
       case 2: return permuted(x);
       case 3: return sliced(x);
-      case 4: return add(fmt::format("flip(%{}; dims=[{}])", x.name, upto(rank - 1)), x.shape, x.is_bool);
+      case 4:
+        return add(fmt::format("flip(%{}; dims=[{}])", x.name, upto(rank - 1)), x.shape, x.is_bool);
       case 5: return joined(x);
       case 6: return looked_up(x);
-      case 7: return add(fmt::format("cumsum(%{}; dim={})", x.name, upto(rank - 1)), x.shape, false);
+      case 7:
+        return add(fmt::format("cumsum(%{}; dim={})", x.name, upto(rank - 1)), x.shape, false);
       case 8: return flattened(x);
       case 9:
       case 10: return x.is_bool ? logical(x) : compared(x);
@@ -206,7 +210,8 @@ TEST(IndexForm, is_what_the_oracle_computes) {
       for (int64_t k = 0; k < want[r].numel(); ++k) {
         const int64_t is = element(*form, k);
         ASSERT_EQ(t.dtype == DType::boolean ? is >= 0 : is, want[r].i[static_cast<size_t>(k)])
-            << g.name(v) << " at " << k << " in\n" << program.text();
+            << g.name(v) << " at " << k << " in\n"
+            << program.text();
       }
     }
   }

@@ -71,8 +71,8 @@ TEST(UniformValues, positions_on_one_side_of_a_number_or_of_others) {
                        "  return %known0, %known1, %known2, %known3, %known4, %known5, %known6, "
                        "%unknown0, %unknown1, %unknown2, %unknown3, %unknown4, "
                        "%unknown6, %unknown7\n}\n"),
-            (std::vector<std::optional<double>>{1, 0, 1, 0, 1, 1, 1, none, none, none, none,
-                                                none, none, none}));
+            (std::vector<std::optional<double>>{1, 0, 1, 0, 1, 1, 1, none, none, none, none, none,
+                                                none, none}));
 }
 
 }  // namespace

@@ -16,8 +16,9 @@ device::At at_of(const HeadStrides& s) { return {s.batch, s.head, s.row, s.colum
 device::BiasArguments arguments(const AttentionSpec& s, int64_t columns) {
   const HeadStrides& at = s.mask_at;
   const auto size = [](int64_t stride, int64_t n) { return stride == 0 ? 1 : n; };
-  return {size(at.batch, s.batch), size(at.head, s.heads), size(at.row, s.rows),
-          s.columns,               round_up(columns, 8),   at_of(at)};
+  return {size(at.batch, s.batch), size(at.head, s.heads),
+          size(at.row, s.rows),    s.columns,
+          round_up(columns, 8),    at_of(at)};
 }
 
 }  // namespace
@@ -37,11 +38,11 @@ Result<AttentionBias> AttentionBias::make(const AttentionSpec& s, int64_t column
   const std::string_view type = name_of(s.dtype),
                          mask = *s.mask == DType::boolean ? "u8" : name_of(*s.mask);
   const std::string pointer = fmt::format("{}*", type);
-  CLEAVE_TRY(DeviceKernelPtr write,
-             device.kernel({.header = "attention_bias.h",
-                            .function = fmt::format("write_bias<{}, {}>", mask, type),
-                            .parameters = {"BiasArguments", fmt::format("const {}*", mask),
-                                           pointer}}));
+  CLEAVE_TRY(
+      DeviceKernelPtr write,
+      device.kernel({.header = "attention_bias.h",
+                     .function = fmt::format("write_bias<{}, {}>", mask, type),
+                     .parameters = {"BiasArguments", fmt::format("const {}*", mask), pointer}}));
   CLEAVE_TRY(DeviceKernelPtr close,
              device.kernel({.header = "attention_bias.h",
                             .function = fmt::format("close_rows<{}>", type),
@@ -73,7 +74,7 @@ void AttentionBias::write(const void* mask, void* bias, void* queue) const {
 
 void AttentionBias::close_rows(const void* bias, void* out, void* sums, void* queue) const {
   const AttentionSpec& s = spec_;
-  const device::ClosedRowArguments p{s.batch,      s.heads,      s.rows,
+  const device::ClosedRowArguments p{s.batch,       s.heads,      s.rows,
                                      s.value_width, at_of(s.out), arguments(s, columns_)};
   launch(*close_, blocks_for(s.batch * s.heads * s.rows), queue, p, bias, out, sums);
 }

@@ -1,6 +1,8 @@
 // A mask of attention as cuDNN takes it: halves that are added to the scores, dense in the
-// workspace, with dims of 1 where the mask is broadcast. What cuDNN computes of a row without an
-// open key isn't what an attention call gives (attention_spec.h), and is replaced.
+// workspace, with one batch or head where the mask is the same for all. It has every row: of
+// [batch,1,1,columns] the gradient of cuDNN 9.14 takes other rows (H200, 2026-11). What cuDNN
+// computes of a row without an open key isn't what an attention call gives (attention_spec.h), and
+// is replaced.
 #pragma once
 #include "backend/cuda/cudnn_graph.h"
 #include "backend/cuda/library_device.h"

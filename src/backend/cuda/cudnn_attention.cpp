@@ -100,10 +100,10 @@ void matmul_heads(CudnnGraph& g, const Shape& shape, int64_t a, int64_t b, int64
 
 bool CudnnAttention::takes(const AttentionSpec& s) {
   return (s.dtype == DType::bf16 || s.dtype == DType::f16) &&
-         (!s.mask || AttentionBias::takes(s)) && s.dropout_p == 0 &&
-         is_width(s.width) && is_width(s.value_width) && s.batch > 0 && s.heads > 0 && s.rows > 1 &&
-         s.columns > 1 && (s.sum_rows == 0 || s.sum_rows == s.rows) && is_taken(s.query) &&
-         is_taken(s.key) && is_taken(s.value) && is_taken(s.out);
+         (!s.mask || AttentionBias::takes(s)) && s.dropout_p == 0 && is_width(s.width) &&
+         is_width(s.value_width) && s.batch > 0 && s.heads > 0 && s.rows > 1 && s.columns > 1 &&
+         (s.sum_rows == 0 || s.sum_rows == s.rows) && is_taken(s.query) && is_taken(s.key) &&
+         is_taken(s.value) && is_taken(s.out);
 }
 
 // The plan's, then the mask's, and the sums that nobody asked for.

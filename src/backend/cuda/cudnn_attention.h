@@ -1,6 +1,6 @@
-// Attention by cuDNN's fused engines, in bf16 and f16: causal, or with a mask of bools or halves that
-// wants no gradient (attention_bias.h); no dropout (its bits are ours), heads in groups, operands
-// read and written by their strides.
+// Attention by cuDNN's fused engines, in bf16 and f16: causal, or with a mask of bools or halves
+// that wants no gradient (attention_bias.h); no dropout (its bits are ours), heads in groups,
+// operands read and written by their strides.
 //
 //   forward     always with the sums of rows, as training has them
 //   gradient    in_any_order: dquery is summed in f32, in the workspace, as blocks come: its last
@@ -68,10 +68,7 @@ class CudnnAttentionGradient {
  private:
   CudnnAttentionGradient(CudnnPlan plan, const CudnnGradientSpec& spec,
                          std::optional<PaddedKeys> padding, std::optional<AttentionBias> bias)
-      : plan_(std::move(plan)),
-        spec_(spec),
-        padding_(std::move(padding)),
-        bias_(std::move(bias)) {}
+      : plan_(std::move(plan)), spec_(spec), padding_(std::move(padding)), bias_(std::move(bias)) {}
   CudnnPlan plan_;          // of a part
   CudnnGradientSpec spec_;  // as cuDNN gets it
   std::optional<PaddedKeys> padding_;

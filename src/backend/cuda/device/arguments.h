@@ -55,7 +55,7 @@ struct PadArguments {
   At at;
 };
 
-// A mask by strides, dims of 1 where these are 0, and a dense bias with `padded` columns.
+// A mask by strides, one batch or head where these are 0, and a dense bias with `padded` columns.
 struct BiasArguments {
   Int batch, heads, rows, columns, padded;
   At at;

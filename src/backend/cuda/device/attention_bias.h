@@ -32,8 +32,7 @@ CLEAVE_DEVICE void write_bias(const BiasArguments& p, const M* mask, T* to) {
     Eight<T> eight;
     for (int k = 0; k < 8; ++k) {
       const bool is_there = column + k < p.columns;
-      eight.x[k] =
-          Narrow<T>::of(is_there ? bias_of(from[(column + k) * p.at.column]) : no_score());
+      eight.x[k] = Narrow<T>::of(is_there ? bias_of(from[(column + k) * p.at.column]) : no_score());
     }
     *reinterpret_cast<Eight<T>*>(to + line * p.padded + column) = eight;
   }
@@ -47,8 +46,8 @@ CLEAVE_DEVICE void close_rows(const ClosedRowArguments& p, const T* bias, T* out
     if ((bits_of_f32(sums[e]) & 0x7f800000u) != 0x7f800000u) continue;
     const Int block = e / p.rows, row = e - block * p.rows;
     const Int batch = block / p.heads, head = block - batch * p.heads;
-    const Int line = ((b.batch == 1 ? 0 : batch) * b.heads + (b.heads == 1 ? 0 : head)) * b.rows +
-                     (b.rows == 1 ? 0 : row);
+    const Int line =
+        ((b.batch == 1 ? 0 : batch) * b.heads + (b.heads == 1 ? 0 : head)) * b.rows + row;
     bool is_closed = true;
     for (Int j = 0; j < b.columns && is_closed; ++j)
       is_closed = wide(bias[line * b.padded + j]) == no_score();
