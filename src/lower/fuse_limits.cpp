@@ -165,7 +165,7 @@ bool may_merge(const FuseGrouping& p, int32_t from, int32_t g) {
         reader != g && position(p, reader) < position(p, g))
       return false;
   if (!a.forms.empty() && !b.forms.empty())
-    return a.elements == b.elements && rows_agree(a.forms, b.forms);
+    return a.elements == b.elements && rows_agree(p.costs, a.forms, b.forms);
   return a.elements == b.elements || (a.forms.empty() && is_small_part(p, from, g));
 }
 

@@ -14,11 +14,12 @@ namespace {
 
 constexpr int64_t most_lengths = 4;  // of its row in another one
 
-bool agree(const FoldForm& a, const FoldForm& b) {
+bool agree(const FuseCosts& costs, const FoldForm& a, const FoldForm& b) {
   if (a.runs == b.runs) return a.kind == b.kind;
   if (a.kind == b.kind || a.kind == Fold::chunks || b.kind == Fold::chunks) return false;
   return a.runs.size() == 2 && b.runs.size() == 2 && a.runs[0].extent == b.runs[0].extent &&
-         a.runs[1].extent == b.runs[1].extent;
+         a.runs[1].extent == b.runs[1].extent &&
+         a.runs[1].extent <= costs.most_columns_of_rows;
 }
 
 bool reads_fold_of(const Graph& g, const FuseCalls& calls, const FuseCall& call,
@@ -94,9 +95,10 @@ bool has_own_length(const Graph& graph, const FuseCalls& calls, NodeId n, const 
   return outer == rows;
 }
 
-bool rows_agree(const std::vector<FoldForm>& a, const std::vector<FoldForm>& b) {
+bool rows_agree(const FuseCosts& costs, const std::vector<FoldForm>& a,
+                const std::vector<FoldForm>& b) {
   return std::ranges::all_of(a, [&](const FoldForm& x) {
-    return std::ranges::all_of(b, [&](const FoldForm& y) { return agree(x, y); });
+    return std::ranges::all_of(b, [&](const FoldForm& y) { return agree(costs, x, y); });
   });
 }
 
@@ -105,7 +107,7 @@ bool fits_rows(const Graph& graph, const FuseCalls& calls, const FuseCosts& cost
   const FuseCall& c = calls[n];
   if (c.kind == FuseCall::Kind::fold)
     return c.elements == group.elements &&
-           rows_agree({*fold_form_of(graph, n, costs.choices.cut)}, group.forms);
+           rows_agree(costs, {*fold_form_of(graph, n, costs.choices.cut)}, group.forms);
   if (group.forms.empty()) return c.elements == group.elements;
   const FoldForm& f = group.forms[0];
   const bool is_full = c.elements == group.elements;

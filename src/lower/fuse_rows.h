@@ -12,8 +12,9 @@ bool has_whole_rows(const FuseGroup& group);
 bool has_own_length(const Graph& graph, const FuseCalls& calls, NodeId n, const FuseGroup& group);
 
 // Whether the folds fit in one kernel: they have the same rows, or one folds the rows of a matrix
-// and the other its columns.
-bool rows_agree(const std::vector<FoldForm>& a, const std::vector<FoldForm>& b);
+// and the other its columns, of which there are few enough.
+bool rows_agree(const FuseCosts& costs, const std::vector<FoldForm>& a,
+                const std::vector<FoldForm>& b);
 
 // Whether the call can be computed in the rows of the group; if it reads folds of the group, while
 // the row is still in the cache.

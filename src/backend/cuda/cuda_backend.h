@@ -32,6 +32,7 @@ class CudaBackend final : public Backend {
                    // A product that isn't given its dtype copies, at each call.
                    .folds_casts = false};
     out.stored_part = 2;  // of what is computed in f32 the halves that it is made from are stored
+    out.most_columns_of_rows = 1 << 13;  // whose sums a block's threads have in registers
     out.few_columns = 1 << 14;  // of 64 each: twice as many blocks as processors
     return out;
   }
