@@ -108,6 +108,22 @@ class SpatialTransformer(nn.Module):
         return torch.randn(2, 1, 8, 8), torch.randint(0, 3, (2,))
 
 
+class Aliases(nn.Module):
+    """Slices of everything, as logits_to_keep of transformers' models, which carry gradients, beside a detached target."""
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(4, 6), nn.Linear(6, 4)
+
+    def forward(self, x):
+        h = torch.tanh(self.body(x))[:, slice(0, None), :]
+        y = self.head(h)[...]
+        return F.mse_loss(y, (x + 2 * h.mean()).detach()) + (y.detach() * torch.ops.aten.alias(y)).sum()
+
+    @staticmethod
+    def inputs():
+        return torch.randn(3, 5, 4),
+
+
 class LUFlow(nn.Module):
     """A normalizing flow: 1x1 convolutions as L U, inverted by triangular systems; affine couplings."""
     def __init__(self):
@@ -133,7 +149,7 @@ class LUFlow(nn.Module):
         return (torch.randn(6, 4),)
 
 
-PROGRAMS = [DLRM, WaveNet, SegNet, QuantizationAware, SpatialTransformer, LUFlow]
+PROGRAMS = [Aliases, DLRM, WaveNet, SegNet, QuantizationAware, SpatialTransformer, LUFlow]
 
 
 def made(program):

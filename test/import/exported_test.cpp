@@ -344,6 +344,23 @@ std::vector<Part> preceded(const std::string& node, const std::string& made) {
   return parts;
 }
 
+// Where its operator came from is the one trace of what an alias was.
+TEST(Exported, AliasesThatWereDetach) {
+  const auto calls = [](const std::string& metadata) {
+    const std::string text = graph_of(preceded(
+        R"({"target": "torch.ops.aten.alias.default", "metadata": {)" + metadata + R"(}, "inputs": [
+             {"name": "self", "arg": {"as_tensor": {"name": "x"}}, "kind": 1}],
+           "outputs": [{"as_tensor": {"name": "held"}}]})",
+        "held"));
+    return text.find("detach(") != text.npos;
+  };
+  EXPECT_FALSE(calls(""));
+  EXPECT_FALSE(calls(R"("torch_fn": "__getitem___1;wrapper_descriptor.__getitem__")"));
+  EXPECT_FALSE(calls(R"("from_node": "[{\"name\": \"detach\", \"target\": \"aten.alias.default\"}]")"));
+  EXPECT_TRUE(calls(R"("torch_fn": "detach_1;method_descriptor.detach")"));
+  EXPECT_TRUE(calls(R"("from_node": "[{\"name\": \"a\", \"target\": \"aten.detach.default\"}]")"));
+}
+
 TEST(Exported, WritesInPlaceBecomeUpdates) {
   const std::string node =
       R"({"target": "torch.ops.aten.add_.Tensor", "metadata": {}, "inputs": [

@@ -183,12 +183,17 @@ TEST(SignalRules, NumbersOfTensorsAreOperands) {
       << slope.failure;
 }
 
-TEST(SignalRules, AnAliasIsWhatDecompositionsMakeOfDetach) {
-  Reading r;
-  r.param("x", {2});
-  r.node("held", {2}, "alias.default", {{"self", tensor("x")}});
-  r.node("y", {2}, "mul.Tensor", {{"self", tensor("x")}, {"other", tensor("held")}});
-  expect_answer(answer(r, "y", {{"x", {3, 5}}}), {9, 25}, {3, 5});
+// x[:] is one, and what decompositions make of detach().
+TEST(SignalRules, AnAliasHasAGradientUnlessItWasADetach) {
+  for (const bool was_detach : {false, true}) {
+    Reading r;
+    r.param("x", {2});
+    r.node("held", {2}, "alias.default", {{"self", tensor("x")}});
+    r.source.nodes.back().was_detach = was_detach;
+    r.node("y", {2}, "mul.Tensor", {{"self", tensor("x")}, {"other", tensor("held")}});
+    expect_answer(answer(r, "y", {{"x", {3, 5}}}), {9, 25},
+                  was_detach ? Numbers{3, 5} : Numbers{6, 10});
+  }
 }
 
 TEST(SignalRules, TriangularSystems) {

@@ -88,6 +88,7 @@ struct Node {
   std::vector<Argument> outputs;
   std::string file;  // of the line of the model; empty if it isn't known
   int64_t line = 0;
+  bool was_detach = false;  // an alias that run_decompositions() made of detach()
 };
 
 struct Graph {

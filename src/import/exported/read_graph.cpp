@@ -47,9 +47,14 @@ Result<Node> read_node(Element e) {
   n.outputs = *std::move(outputs);
   if (const auto metadata = maybe_member(o, "metadata")) {
     CLEAVE_TRY(const Object fields, object_of(*metadata, "metadata"));
-    std::string_view trace;
-    if (fields.at_key("stack_trace").get_string().get(trace) == simdjson::SUCCESS)
-      set_source_line(trace, n);
+    const auto text = [&](const char* key) {
+      std::string_view value;
+      return fields.at_key(key).get_string().get(value) == simdjson::SUCCESS ? value
+                                                                             : std::string_view();
+    };
+    set_source_line(text("stack_trace"), n);
+    n.was_detach = text("from_node").find("\"aten.detach") != std::string_view::npos ||
+                   text("torch_fn").ends_with(".detach");
   }
   return n;
 }

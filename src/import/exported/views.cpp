@@ -353,8 +353,9 @@ constexpr std::array rows = {
           return as_it_is(c, "as_strided", {"size", "stride", "storage_offset"});
         }},
     Row{"detach", [](Call&, ValueId, bool) { return one("detach", {}); }},
-    // what run_decompositions() makes of detach
-    Row{"alias", [](Call&, ValueId, bool) { return one("detach", {}); }},
+    // x[:], or what run_decompositions() makes of detach
+    Row{"alias",
+        [](Call& c, ValueId, bool) { return c.node().was_detach ? one("detach", {}) : same(); }},
     Row{"contiguous", [](Call&, ValueId, bool) { return in_layout(); }},
     Row{"to", [](Call& c, ValueId x, bool) { return converted(c, x); }},
     Row{"lift_fresh", [](Call&, ValueId, bool) { return same(); }},
