@@ -20,7 +20,8 @@ struct FuseCosts {
   // that cores stay idle, which matters above small_elements.
   int64_t few_columns = 256;
   int64_t small_elements = 1 << 15;
-  // Sums of more columns aren't added up beside folds of rows.
+  // Columns are added up beside folds of at least so many rows, and so many columns at most.
+  int64_t least_rows_of_columns = 0;
   int64_t most_columns_of_rows = int64_t{1} << 62;
   // An operand that is stored for a cheap result's sake takes at most this part of it.
   int64_t stored_part = 4;

@@ -12,7 +12,7 @@ bool has_whole_rows(const FuseGroup& group);
 bool has_own_length(const Graph& graph, const FuseCalls& calls, NodeId n, const FuseGroup& group);
 
 // Whether the folds fit in one kernel: they have the same rows, or one folds the rows of a matrix
-// and the other its columns, of which there are few enough.
+// and the other its columns, of which there are few enough beside enough rows.
 bool rows_agree(const FuseCosts& costs, const std::vector<FoldForm>& a,
                 const std::vector<FoldForm>& b);
 

@@ -41,6 +41,23 @@ TEST(FuseCosts, what_is_dear_is_not_done_twice) {
   EXPECT_EQ(stored_with({.pointwise_gflops = 2, .memory_gigabytes = 200}), 3);
 }
 
+// A norm's rows, and the sums of its columns.
+TEST(FuseCosts, columns_beside_rows_of_which_there_are_enough) {
+  const auto kernels = [](int64_t least_rows, int64_t most_columns) {
+    Graph g = test::parsed(
+        "graph @main(%x: input f32[1000,64]) {\n"
+        "  %s = sum(%x; dim=[1], keepdim=true)\n  %y = mul(%x, %s)\n"
+        "  %t = sum(%y; dim=[0])\n  return %y, %t\n}\n");
+    FuseCosts costs = FuseCosts::of({});
+    costs.least_rows_of_columns = least_rows, costs.most_columns_of_rows = most_columns;
+    value_or_throw(fuse_calls(g, test::core(), costs));
+    return g.order().size();
+  };
+  EXPECT_EQ(kernels(1000, 64), 1u);
+  EXPECT_EQ(kernels(1001, 64), 2u);
+  EXPECT_EQ(kernels(1000, 63), 2u);
+}
+
 // How many matrices of f32 are stored, as long as nothing is computed again (fuse_again.h).
 int64_t stored_in_f32(const std::string& graph, int64_t stored_part) {
   const Graph g = test::parsed(graph);

@@ -32,7 +32,9 @@ class CudaBackend final : public Backend {
                    // A product that isn't given its dtype copies, at each call.
                    .folds_casts = false};
     out.stored_part = 2;  // of what is computed in f32 the halves that it is made from are stored
-    out.most_columns_of_rows = 1 << 13;  // whose sums a block's threads have in registers
+    // Parts of 64 rows for all processors; sums of a row's columns in registers of a block.
+    out.least_rows_of_columns = 1 << 14;
+    out.most_columns_of_rows = 1 << 13;
     out.few_columns = 1 << 14;  // of 64 each: twice as many blocks as processors
     return out;
   }
