@@ -3,7 +3,7 @@ JOBS ?= $(shell nproc)
 NINJA = ninja -j$(JOBS)
 CTEST = ctest --no-label-summary --output-on-failure -j$(JOBS)
 
-.PHONY: release demo test test-clang test-target test-aarch64 bench asan fuzz fuzz-commands fuzz-misuse fuzz-passes fuzz-rewrites \
+.PHONY: peer-files release demo test test-clang test-target test-aarch64 bench asan fuzz fuzz-commands fuzz-misuse fuzz-passes fuzz-rewrites \
   fuzz-strides fuzz-cache fuzz-compile fuzz-partial fuzz-reduce fuzz-cuda bless fuzz-budgets peer peer-fuzz peer-partition peer-onnx peer-onnx-export peer-opinfo peer-tokenizer mutate \
   fuzz-build fuzz-hostile package check-package check-wheel python peer-backend \
   peer-architectures peer-training doc \
@@ -68,6 +68,12 @@ peer-architectures: build/release/build.ninja
 	@cmake --preset release -DCLEAVE_PYTHON=ON -DPython_EXECUTABLE=$$(command -v $(PYTHON)) > /dev/null
 	@$(NINJA) -C build/release cleave_python
 	@PYTHONPATH=build/release/python $(PYTHON) bench/peer_architectures.py $(MODELS)
+
+# Gradients of .pt2 files of the same beside eager mode's: make peer-files MODELS="transformers/llama". 2 seconds for each.
+peer-files: build/release/build.ninja
+	@cmake --preset release -DCLEAVE_PYTHON=ON -DPython_EXECUTABLE=$$(command -v $(PYTHON)) > /dev/null
+	@$(NINJA) -C build/release cleave_python
+	@PYTHONPATH=build/release/python $(PYTHON) bench/peer_files.py $(MODELS)
 
 # Training loops of other projects by the backend, 500 steps beside eager's: timm's parts; nanoGPT's train.py, unchanged, where
 # a checkout is given: make peer-training NANOGPT=../nanoGPT.

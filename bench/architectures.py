@@ -154,7 +154,7 @@ TIMM = {
     "focalnet": of_timm(lambda m: m.FocalNet(3, 10, "avg", 32, (1, 1, 2, 1), drop_path_rate=0.0)),
     "sequencer2d": of_timm("sequencer2d_s", layers=(1, 1, 1, 1)),
     "efficientnet_b0": of_timm("efficientnet_b0"),
-    "ghostnet": of_timm("ghostnet_100"),
+    "ghostnet": of_timm("ghostnet_100", drop_rate=0.0),
     "hrnet": of_timm("hrnet_w18_small"),
 }
 TRANSFORMERS = {

@@ -43,8 +43,11 @@ constexpr std::array tables = {
     Table{"gemm_kernels_neon", neon, neon},
     Table{"gemm_kernels_plain", plain, plain},
     Table{"window_packing_avx2", avx2, avx2},
+    Table{"window_packing_avx2_bf16", avx2, avx2},
+    Table{"window_packing_avx2_f16", avx2, avx2},
     Table{"window_packing_avx512", avx512, amx},
     Table{"window_packing_avx512_bf16", avx512, amx},
+    Table{"window_packing_avx512_f16", avx512, amx},
 };
 
 }  // namespace

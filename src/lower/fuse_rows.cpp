@@ -18,8 +18,7 @@ bool agree(const FuseCosts& costs, const FoldForm& a, const FoldForm& b) {
   if (a.runs == b.runs) return a.kind == b.kind;
   if (a.kind == b.kind || a.kind == Fold::chunks || b.kind == Fold::chunks) return false;
   return a.runs.size() == 2 && b.runs.size() == 2 && a.runs[0].extent == b.runs[0].extent &&
-         a.runs[1].extent == b.runs[1].extent &&
-         a.runs[0].extent >= costs.least_rows_of_columns &&
+         a.runs[1].extent == b.runs[1].extent && a.runs[0].extent >= costs.least_rows_of_columns &&
          a.runs[1].extent <= costs.most_columns_of_rows;
 }
 

@@ -77,11 +77,14 @@ WindowPacking window_packing_plain(DType dtype) {
 
 WindowPacking window_packing(DType dtype, int64_t image_stride, int64_t nr, InstructionSet set) {
   const bool fits = image_stride < int64_t{1} << 26 && nr % 16 == 0 && nr <= 64;
-  if (dtype == DType::f32 && fits && set >= InstructionSet::avx512) return window_packing_avx512;
-  if (dtype == DType::f32 && fits && set >= InstructionSet::avx2) return window_packing_avx2;
-  if (dtype == DType::bf16 && fits && set >= InstructionSet::avx512)
-    return window_packing_avx512_bf16;
-  return window_packing_plain(dtype);
+  if (!fits || set < InstructionSet::avx2) return window_packing_plain(dtype);
+  const bool is_wide = set >= InstructionSet::avx512;
+  switch (dtype) {
+    case DType::f32: return is_wide ? window_packing_avx512 : window_packing_avx2;
+    case DType::bf16: return is_wide ? window_packing_avx512_bf16 : window_packing_avx2_bf16;
+    case DType::f16: return is_wide ? window_packing_avx512_f16 : window_packing_avx2_f16;
+    default: return window_packing_plain(dtype);
+  }
 }
 
 }  // namespace cleave::runtime

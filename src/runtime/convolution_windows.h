@@ -37,11 +37,11 @@ struct WindowPacking {
 // width of panels; null for dtypes that aren't floating.
 WindowPacking window_packing(DType dtype, int64_t image_stride, int64_t nr, InstructionSet set);
 
-// For any processor, for f32 with AVX2, and for f32 and bf16 with AVX-512 (null if they weren't
-// compiled in).
+// For any processor, and for f32, bf16 and f16 with AVX2 and AVX-512 (null if they weren't compiled
+// in).
 WindowPacking window_packing_plain(DType dtype);
-extern const WindowPacking window_packing_avx2;
-extern const WindowPacking window_packing_avx512;
-extern const WindowPacking window_packing_avx512_bf16;
+extern const WindowPacking window_packing_avx2, window_packing_avx2_bf16, window_packing_avx2_f16;
+extern const WindowPacking window_packing_avx512, window_packing_avx512_bf16,
+    window_packing_avx512_f16;
 
 }  // namespace cleave::runtime

@@ -1,4 +1,4 @@
-// convolution_windows.h for f32 and bf16 with AVX-512.
+// convolution_windows.h for f32, bf16 and f16 with AVX-512.
 #include "runtime/convolution_walk.h"
 #include "runtime/convolution_windows.h"
 #include "runtime/half.h"
@@ -64,29 +64,36 @@ struct Lanes {
     return _mm512_mask_mov_ps(x, e.lanes, _mm512_permutex2var_ps(low, even, high));
   }
 
-  // bf16 is the upper half of a f32.
-  static Floats upper(Ints halves) { return _mm512_castsi512_ps(_mm512_slli_epi32(halves, 16)); }
-  static Floats load(const Bf16* from) {
-    const auto* at = reinterpret_cast<const __m256i*>(from);
-    return upper(_mm512_cvtepu16_epi32(_mm256_loadu_si256(at)));
+  // Halves: bf16 is the upper half of a f32. H: Bf16 or F16.
+  static Floats widened(__m256i halves, const Bf16*) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
   }
-  static Floats load(Floats x, Mask mask, const Bf16* from) {
-    const __m256i halves = _mm256_maskz_loadu_epi16(mask, from);
-    return _mm512_mask_mov_ps(x, mask, upper(_mm512_cvtepu16_epi32(halves)));
+  static Floats widened(__m256i halves, const F16*) { return _mm512_cvtph_ps(halves); }
+  template <class H>
+  static Floats load(const H* from) {
+    return widened(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)), from);
+  }
+  template <class H>
+  static Floats load(Floats x, Mask mask, const H* from) {
+    return _mm512_mask_mov_ps(x, mask, widened(_mm256_maskz_loadu_epi16(mask, from), from));
   }
   // One by one: a gather would read the element behind.
-  static Floats gather(Mask mask, Ints index, const Bf16* from) {
-    alignas(64) int32_t at[count], halves[count] = {};
+  template <class H>
+  static Floats gather(Mask mask, Ints index, const H* from) {
+    alignas(64) int32_t at[count];
+    alignas(32) uint16_t halves[count] = {};
     _mm512_store_si512(at, index);
     for (uint32_t left = mask; left != 0; left &= left - 1) {
       const int lane = __builtin_ctz(left);
-      halves[lane] = from[at[lane]].bits;
+      halves[lane] = __builtin_bit_cast(uint16_t, from[at[lane]]);
     }
-    return upper(_mm512_load_si512(halves));
+    return widened(_mm256_load_si256(reinterpret_cast<const __m256i*>(halves)), from);
   }
-  static Floats load_every_other(Floats x, const EveryOther& e, const Bf16* from) {
+  template <class H>
+  static Floats load_every_other(Floats x, const EveryOther& e, const H* from) {
     const auto both = static_cast<__mmask32>(e.low | static_cast<uint32_t>(e.high) << 16);
-    return _mm512_mask_mov_ps(x, e.lanes, upper(_mm512_maskz_loadu_epi16(both, from)));
+    const __m512i pairs = _mm512_maskz_loadu_epi16(both, from);
+    return _mm512_mask_mov_ps(x, e.lanes, widened(_mm512_cvtepi32_epi16(pairs), from));
   }
 };
 
@@ -97,6 +104,7 @@ struct Lanes {
 constinit const WindowPacking window_packing_avx512 = {pack_windows<float>, pack_transposed<float>};
 constinit const WindowPacking window_packing_avx512_bf16 = {pack_windows<Bf16>,
                                                             pack_transposed<Bf16>};
+constinit const WindowPacking window_packing_avx512_f16 = {pack_windows<F16>, pack_transposed<F16>};
 
 }  // namespace cleave::runtime
 
@@ -105,5 +113,6 @@ constinit const WindowPacking window_packing_avx512_bf16 = {pack_windows<Bf16>,
 namespace cleave::runtime {
 constinit const WindowPacking window_packing_avx512 = {};
 constinit const WindowPacking window_packing_avx512_bf16 = {};
+constinit const WindowPacking window_packing_avx512_f16 = {};
 }  // namespace cleave::runtime
 #endif

@@ -356,7 +356,8 @@ TEST(Exported, AliasesThatWereDetach) {
   };
   EXPECT_FALSE(calls(""));
   EXPECT_FALSE(calls(R"("torch_fn": "__getitem___1;wrapper_descriptor.__getitem__")"));
-  EXPECT_FALSE(calls(R"("from_node": "[{\"name\": \"detach\", \"target\": \"aten.alias.default\"}]")"));
+  EXPECT_FALSE(
+      calls(R"("from_node": "[{\"name\": \"detach\", \"target\": \"aten.alias.default\"}]")"));
   EXPECT_TRUE(calls(R"("torch_fn": "detach_1;method_descriptor.detach")"));
   EXPECT_TRUE(calls(R"("from_node": "[{\"name\": \"a\", \"target\": \"aten.detach.default\"}]")"));
 }

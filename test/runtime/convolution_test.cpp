@@ -366,9 +366,14 @@ void expect_same_packing(const WindowPacking& fast, const WindowPacking& plain) 
 
 // The packing for this processor equals the one for any processor.
 TEST(WindowPacking, is_the_same_for_every_processor) {
-  if (Target::here().set < InstructionSet::avx512) GTEST_SKIP();
+  if (Target::here().set < InstructionSet::avx2) GTEST_SKIP();
+  expect_same_packing<float>(window_packing_avx2, window_packing_plain(DType::f32));
+  expect_same_packing<Bf16>(window_packing_avx2_bf16, window_packing_plain(DType::bf16));
+  expect_same_packing<F16>(window_packing_avx2_f16, window_packing_plain(DType::f16));
+  if (Target::here().set < InstructionSet::avx512) return;
   expect_same_packing<float>(window_packing_avx512, window_packing_plain(DType::f32));
   expect_same_packing<Bf16>(window_packing_avx512_bf16, window_packing_plain(DType::bf16));
+  expect_same_packing<F16>(window_packing_avx512_f16, window_packing_plain(DType::f16));
 }
 
 }  // namespace

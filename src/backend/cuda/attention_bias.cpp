@@ -16,8 +16,12 @@ device::At at_of(const HeadStrides& s) { return {s.batch, s.head, s.row, s.colum
 device::BiasArguments arguments(const AttentionSpec& s, int64_t columns) {
   const HeadStrides& at = s.mask_at;
   const auto size = [](int64_t stride, int64_t n) { return stride == 0 ? 1 : n; };
-  return {size(at.batch, s.batch), size(at.head, s.heads), s.rows,
-          s.columns,               round_up(columns, 8),   at_of(at)};
+  return {size(at.batch, s.batch),
+          size(at.head, s.heads),
+          s.rows,
+          s.columns,
+          round_up(columns, 8),
+          at_of(at)};
 }
 
 }  // namespace
