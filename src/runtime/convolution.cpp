@@ -15,10 +15,9 @@ int64_t few_channels(InstructionSet set) { return set >= InstructionSet::avx512 
 // Results that a wide image of one group has at most, and its planes: a product of few rows packs a
 // window for each of their sums. Measured: 3 x 3 and 5 x 5, 8 images of 32 x 32 to 96 x 96, 3 to 96
 // channels, on a Zen 5 (2026-11-30): 1.2 to 1.7 times as fast; bf16 without an instruction for its
-// products, whose windows are converted, 1.3 to 3.8 times, with one .5 to 1.6; f16, whose
-// windows are converted number by number, 5 to 19 times.
+// products .9 to 1.2 times, with one .5 to 1.6; f16 .8 to 1.1 times.
 int64_t few_results(DType dtype, InstructionSet set) {
-  if (size_of(dtype) >= 4) return 16;
+  if (dtype != DType::bf16) return 16;
   return dtype == DType::bf16 && set >= InstructionSet::avx512bf16 ? 8 : 32;
 }
 constexpr int64_t min_width = 32;
