@@ -31,11 +31,16 @@ bool wants_mask_gradient(const OpView& op) {
 
 }  // namespace
 
+bool is_attention(std::string_view op) {
+  return op == whole || std::ranges::find(forwards, op) != std::end(forwards) ||
+         std::ranges::find(gradients, op) != std::end(gradients);
+}
+
 std::optional<AttentionCall> read_attention_call(const OpView& op) {
+  if (!is_attention(op.name())) return {};
   AttentionCall call;
   call.is_gradient = std::ranges::find(gradients, op.name()) != std::end(gradients);
-  call.is_inner = call.is_gradient || std::ranges::find(forwards, op.name()) != std::end(forwards);
-  if (!call.is_inner && op.name() != whole) return {};
+  call.is_inner = op.name() != whole;
   call.query = operand_of(op, {"query"});
   call.mask = operand_of(op, {"attn_mask", "attn_bias"});
   call.wants_mask_gradient = call.is_gradient && wants_mask_gradient(op);

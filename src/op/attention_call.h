@@ -1,6 +1,7 @@
 // Calls of attention as passes and lowering see them: which form, which operand is which.
 #pragma once
 #include <optional>
+#include <string_view>
 
 #include "ir/op_view.h"
 
@@ -13,6 +14,7 @@ struct AttentionCall {
   bool wants_mask_gradient = false;
 };
 
+bool is_attention(std::string_view op);
 // Returns how the call's operands lie; none if it isn't attention.
 std::optional<AttentionCall> read_attention_call(const OpView& op);
 

@@ -168,6 +168,10 @@ void UniformValues::visit(NodeId n) {
 }
 
 void UniformValues::note_form(const OpView& call, int k, uint32_t v) {
+  const auto is_known = [&](ValueId x) {
+    return x.valid() && (numbers_.contains(x.v) || forms_.contains(x.v));
+  };
+  if (!call.inputs().empty() && std::ranges::none_of(call.inputs(), is_known)) return;
   const auto of_operand = [&](int flat) { return form(call.inputs()[static_cast<size_t>(flat)]); };
   const std::optional<Layout> made = index_form(call, k, of_operand);
   if (!made) return;

@@ -48,8 +48,17 @@ TEST(AttentionInParts, any_number_of_keys_is_one_kernel) {
   EXPECT_EQ(count(g, "bmm"), 0);
 }
 
+TEST(AttentionInParts, masks_of_bools_and_halves_are_of_one_kernel) {
+  for (const char* mask : {"bool[128,197]", "bf16[4,1,1,197]"}) {
+    const Graph g = decomposed("bf16", 128, 197, 64, mask);
+    EXPECT_EQ(count(g, forward), 2);
+    EXPECT_EQ(count(g, backward), 1);
+    EXPECT_EQ(count(g, "bmm"), 0);
+  }
+}
+
 TEST(AttentionInParts, weights_are_rounded_to_halves_for_the_products_that_read_them) {
-  const Graph g = decomposed("bf16", 128, 197, 64, "bool[128,197]");
+  const Graph g = decomposed("bf16", 128, 197, 64, "f32[128,197]");
   EXPECT_EQ(count(g, backward), 0);
   // Of three forwards, one for each result that is used, and the gradient's five.
   int64_t halves = 0, all = 0;
@@ -71,16 +80,16 @@ TEST(AttentionInParts, rows_of_scores_are_whole_vectors) {
     return out;
   };
   using Set = std::set<std::string>;
-  EXPECT_EQ(columns_of(decomposed("bf16", 128, 197, 64, "bool[128,197]")), (Set{"200", "64"}));
+  EXPECT_EQ(columns_of(decomposed("bf16", 128, 197, 64, "f32[128,197]")), (Set{"200", "64"}));
   EXPECT_EQ(columns_of(decomposed("f32", 128, 197, 64)), (Set{"200", "64"}));
   EXPECT_EQ(columns_of(decomposed("f32", 128, 196, 64)), (Set{"196", "64"}));
-  EXPECT_EQ(columns_of(decomposed("bf16", 128, 196, 64, "bool[128,196]")), (Set{"200", "64"}));
+  EXPECT_EQ(columns_of(decomposed("bf16", 128, 196, 64, "f32[128,196]")), (Set{"200", "64"}));
 }
 
 TEST(AttentionInParts, longer_rows_have_the_results_of_the_call) {
   for (const char* mask : {"", "bool[96,99]", "f32[96,99]", "bool[4,1,1,99]", "f32[96,1]"})
     for (const char* type : {"f32", "bf16"}) {
-      if (*mask == 0 && *type == 'b') continue;  // one kernel
+      if (*mask != 'f' && *type == 'b') continue;  // one kernel
       const Graph parts = decomposed(type, 96, 99, 16, mask),
                   whole = decomposed(type, 96, 99, 16, mask, false);
       ASSERT_EQ(count(parts, backward), 0);
@@ -157,7 +166,7 @@ TEST(AttentionInParts, few_scores_and_very_many_are_one_kernel) {
 
 // Where the scores of all of a batch are too many, some of its items are computed at a time.
 TEST(AttentionInParts, many_scores_are_those_of_some_items_at_a_time) {
-  const Graph g = decomposed("bf16", 8192, 2048, 64, "bool[4,1,8192,2048]");  // 128 MiB an item
+  const Graph g = decomposed("bf16", 8192, 2048, 64, "f32[4,1,8192,2048]");  // 128 MiB an item
   EXPECT_EQ(count(g, forward), 0);
   EXPECT_EQ(count(g, backward), 0);
   EXPECT_EQ(count(g, "bmm"), 2 * 9);
@@ -210,7 +219,7 @@ TEST(AttentionInParts, on_a_processor_all_are_one_kernel) {
 
 TEST(AttentionInParts, has_the_results_of_the_call) {
   for (const char* type : {"f32", "bf16"}) {
-    const std::string mask = *type == 'f' ? "" : "bool[96,96]";
+    const std::string mask = *type == 'f' ? "" : "f32[96,96]";
     const Graph parts = decomposed(type, 96, 96, 16, mask),
                 whole = decomposed(type, 96, 96, 16, mask, false);
     ASSERT_EQ(count(parts, backward), 0);

@@ -21,42 +21,56 @@
 namespace cleave {
 namespace {
 
-bool is_open(const UniformValues& uniform, const OpView& call, int mask) {
-  const AttrValue* number = uniform.find(call.in(mask));
-  if (!number) return false;
-  return call.in_type(mask).dtype == DType::boolean ? number->as_double() != 0
-                                                    : number->as_double() == 0;
-}
-
-// Of a model's layers, most share one mask.
-class CausalMasks {
+// What is known of the masks of a graph. Most layers of a model share one.
+class Masks {
  public:
-  explicit CausalMasks(const Graph& g) : g_(g) {}
+  explicit Masks(const Graph& g) : g_(g), uniform_(g) {}
 
-  bool has(ValueId mask) {
-    const auto [known, is_new] = known_.try_emplace(mask.v);
+  bool is_open(ValueId mask) const {
+    const AttrValue* number = uniform_.find(mask);
+    return number && (number->as_double() != 0) == (g_.type(mask).dtype == DType::boolean);
+  }
+  bool is_causal(ValueId mask) {
+    const auto [known, is_new] = causal_.try_emplace(mask.v);
     if (is_new) known->second = g_.type(mask).rank() >= 2 && is_causal_mask(g_, mask);
     return known->second;
   }
 
  private:
   const Graph& g_;
-  std::unordered_map<uint32_t, bool> known_;
+  const UniformValues uniform_;
+  std::unordered_map<uint32_t, bool> causal_;
 };
 
-Result<PassCount> run(Graph& g, const OpRegistry&) {
-  const UniformValues uniform(g);
-  CausalMasks causal(g);
-  PassCount count;
-  for (const NodeId n : g.order()) {
+struct MaskedCall {
+  NodeId node;
+  int mask;  // operand
+};
+
+std::vector<MaskedCall> masked_calls(const Graph& g) {
+  std::vector<MaskedCall> out;
+  for (NodeId n = g.first_node(); n.valid(); n = g.next_node(n)) {
+    if (!is_attention(g.node(n).op->name)) continue;
     const OpView op = g.view(n);
     const std::optional<AttentionCall> call = read_attention_call(op);
-    if (!call || !op.has(call->mask) || call->wants_mask_gradient) continue;
-    if (!is_open(uniform, op, call->mask)) {
-      if (op.bool_attr("is_causal") || !causal.has(op.in(call->mask))) continue;
+    if (call && op.has(call->mask) && !call->wants_mask_gradient) out.push_back({n, call->mask});
+  }
+  return out;
+}
+
+Result<PassCount> run(Graph& g, const OpRegistry&) {
+  const std::vector<MaskedCall> calls = masked_calls(g);
+  if (calls.empty()) return PassCount();
+  Masks masks(g);
+  PassCount count;
+  for (const auto& [n, operand] : calls) {
+    const OpView op = g.view(n);
+    const ValueId mask = op.in(operand);
+    if (!masks.is_open(mask)) {
+      if (op.bool_attr("is_causal") || !masks.is_causal(mask)) continue;
       g.set_attr(n, static_cast<uint16_t>(op.def().schema.find("is_causal")), true);
     }
-    g.set_input(n, static_cast<uint32_t>(op.flat(call->mask)), {});
+    g.set_input(n, static_cast<uint32_t>(op.flat(operand)), {});
     ++count.matches;
     ++count.nodes;
   }
