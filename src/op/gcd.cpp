@@ -35,8 +35,12 @@ int64_t steps_of(DType t) {
   }
 }
 
+uint64_t magnitude(int64_t x) {
+  return x < 0 ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
+}
+
 int64_t reference_value(Of of, int64_t a, int64_t b, DType t) {
-  const int64_t divisor = std::gcd(a, b);
+  const auto divisor = static_cast<int64_t>(std::gcd(magnitude(a), magnitude(b)));
   if (of == Of::divisor) return divisor;
   int64_t y = divisor == 0 ? 0 : wrapping_mul(a / divisor, b);
   if (t == DType::i32) y = wrap_to(t, y);
