@@ -8,7 +8,7 @@
 //
 // A multiple wraps in its dtype: before its sign is taken off in i32 and i64, behind it in i16, i8
 // and u8, as in C. Euclid's algorithm, for as many steps as the dtype's Fibonacci numbers take.
-#include <numeric>
+#include <utility>
 
 #include "op/cost.h"
 #include "op/entry.h"
@@ -35,12 +35,16 @@ int64_t steps_of(DType t) {
   }
 }
 
-uint64_t magnitude(int64_t x) {
-  return x < 0 ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
+// Of the least integer, whose size isn't one, as PyTorch: the sign follows from the remainders.
+int64_t divisor_of(int64_t a, int64_t b) {
+  const auto size = [](int64_t x) { return x < 0 ? wrapping_sub(0, x) : x; };
+  a = size(a), b = size(b);
+  while (b != 0) a = std::exchange(b, a % b);
+  return a;
 }
 
 int64_t reference_value(Of of, int64_t a, int64_t b, DType t) {
-  const auto divisor = static_cast<int64_t>(std::gcd(magnitude(a), magnitude(b)));
+  const int64_t divisor = divisor_of(a, b);
   if (of == Of::divisor) return divisor;
   int64_t y = divisor == 0 ? 0 : wrapping_mul(a / divisor, b);
   if (t == DType::i32) y = wrap_to(t, y);
@@ -86,19 +90,21 @@ Samples samples() {
     const double low = t == DType::u8 ? 0 : -40;
     out.push_back({{sample(t, {3, 5}).range(low, 41), sample(t, {5}).range(low, 41)}});
   }
-  out.insert(out.end(),
-             {{{i64({5}).with({0, 0, 6, -6, 12}), i64({5}).with({0, 5, 0, 4, -18})}},
-              {{i64({2}).with({8944394323791464.0, 5527939700884757.0}),
-                i64({2}).with({5527939700884757.0, 8944394323791464.0})}},
-              {{i32({2}).with({1836311903, 1134903170}), i32({2}).with({1134903170, 1836311903})}},
-              {{sample(DType::i16, {1}).with({28657}), sample(DType::i16, {1}).with({17711})}},
-              {{sample(DType::u8, {2}).with({233, 250}), sample(DType::u8, {2}).with({144, 15})}},
-              {{sample(DType::i8, {2}).with({89, 100}), sample(DType::i8, {2}).with({55, 75})}},
-              {{i64({3}).range(-9, 10), 6}},
-              {{12, i32({3}).range(-9, 10)}},
-              {{i32({2, 1}), i64({1, 3})}},
-              {{i64({}), i64({2, 2})}},
-              {{i64({0, 3}), i64({1, 3})}}});
+  out.insert(
+      out.end(),
+      {{{i64({5}).with({0, 0, 6, -6, 12}), i64({5}).with({0, 5, 0, 4, -18})}},
+       {{i64({2}).with({8944394323791464.0, 5527939700884757.0}),
+         i64({2}).with({5527939700884757.0, 8944394323791464.0})}},
+       {{i64({4}).with({-0x1p63, 6, -0x1p63, -0x1p63}), i64({4}).with({6, -0x1p63, -0x1p63, 0})}},
+       {{i32({2}).with({1836311903, 1134903170}), i32({2}).with({1134903170, 1836311903})}},
+       {{sample(DType::i16, {1}).with({28657}), sample(DType::i16, {1}).with({17711})}},
+       {{sample(DType::u8, {2}).with({233, 250}), sample(DType::u8, {2}).with({144, 15})}},
+       {{sample(DType::i8, {2}).with({89, 100}), sample(DType::i8, {2}).with({55, 75})}},
+       {{i64({3}).range(-9, 10), 6}},
+       {{12, i32({3}).range(-9, 10)}},
+       {{i32({2, 1}), i64({1, 3})}},
+       {{i64({}), i64({2, 2})}},
+       {{i64({0, 3}), i64({1, 3})}}});
   return out;
 }
 
