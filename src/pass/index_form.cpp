@@ -133,7 +133,12 @@ class FormRules {
   }
 
   bool of_bools() const { return has_operands(true); }
-  bool of_numbers() const { return has_operands(false); }
+  // Of one dtype: others are converted, which may round.
+  bool of_numbers() const {
+    return has_operands(false) && std::ranges::all_of(op_.types(), [&](const Type* t) {
+             return t == nullptr || t->dtype == op_.in_type(0).dtype;
+           });
+  }
   bool has_operands(bool are_bools) const {
     return std::ranges::all_of(op_.types(), [&](const Type* t) {
       return t == nullptr || (t->dtype == DType::boolean) == are_bools;
@@ -146,8 +151,11 @@ class FormRules {
       const Form x = operand_(op_.flat(operand));
       return x ? Form(broadcast(*x, shape_)) : Form();
     }
-    const std::optional<int64_t> number = whole(op_.number(operand));
-    return number ? Form(constant(shape_, *number)) : Form();
+    const AttrValue& given = op_.number(operand);
+    const DType t = op_.in_type(0).dtype;
+    const std::optional<int64_t> number = whole(given);
+    if (!number || (is_integer(t) && !given.is_int())) return {};
+    return checked(constant(shape_, *number), t);
   }
 
   Form positions() const {
@@ -247,7 +255,7 @@ class FormRules {
       return is_constant(*a) ? combined(*b, a->offset, none, 0) : Form();
     }
     const std::optional<int64_t> alpha = whole(op_.attr("alpha"));
-    if (!alpha) return {};
+    if (!alpha || (*alpha != 1 && is_floating(op_.out_type(0).dtype))) return {};
     if (name == "add") return combined(*a, 1, *b, *alpha);
     return name == "sub" ? combined(*a, 1, *b, -*alpha) : combined(*b, 1, *a, -*alpha);
   }
@@ -313,8 +321,8 @@ std::optional<AttrValue> uniform_number(const Layout& form, DType t) {
     if (b.lo < 0 && b.hi >= 0) return {};
     return AttrValue(b.lo >= 0);
   }
-  if (b.lo != b.hi) return {};
-  return is_floating(t) ? AttrValue(static_cast<double>(form.offset)) : AttrValue(form.offset);
+  if (b.lo != b.hi || is_floating(t)) return {};
+  return AttrValue(form.offset);
 }
 
 }  // namespace cleave

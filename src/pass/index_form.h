@@ -8,7 +8,7 @@
 //
 //   arange, cumsum of one number        a position
 //   views, copies, flip, cat, index     by the layout of a view; cat: where the pieces continue
-//   add, sub, rsub, neg, mul            with whole numbers
+//   add, sub, rsub, neg, mul            with whole numbers, of one dtype
 //   lt, le, gt, ge, eq, ne              eq and ne: where one is true everywhere
 //   logical_not, _and, _or, bitwise_*   of bools: where one of the two decides or doesn't count
 //
@@ -30,7 +30,8 @@ std::optional<Layout> index_form(const OpView& call, int k, const OperandForm& o
 
 // The form of a value whose elements are all one number; none if it isn't whole.
 std::optional<Layout> uniform_form(const Type& t, const AttrValue& number);
-// The number of a form without strides, or of a bool that is one thing everywhere; none otherwise.
+// The number of a form without strides, or of a bool that is one thing everywhere; none otherwise,
+// and of floats: 0 may be -0.
 std::optional<AttrValue> uniform_number(const Layout& form, DType t);
 
 }  // namespace cleave

@@ -155,16 +155,18 @@ class Program {
   }
 
   std::string other(const Known& x) {
-    if (!x.is_bool && upto(2) == 0) return fmt::format("; other={}", upto(8) - 4);
+    if (!x.is_bool && upto(2) == 0)
+      return fmt::format("; other={}", upto(4) == 0 ? (int64_t{1} << 24) + 1 : upto(8) - 4);
     return fmt::format(", %{}", alike(x));
   }
 
   void arithmetic(const Known& x) {
-    static constexpr const char* names[] = {"add", "sub", "mul", "neg", "bitwise_not", "_to_copy"};
+    static constexpr const char* names[] = {"add", "sub", "mul", "neg", "_to_copy", "_to_copy"};
+    static constexpr const char* dtypes[] = {"i64", "i32", "f32", "f64"};
     const std::string name = names[upto(5)];
     if (name == "_to_copy")
-      return add(fmt::format("_to_copy(%{}; dtype=i64)", x.name), x.shape, false);
-    const bool is_unary = name == "neg" || name == "bitwise_not";
+      return add(fmt::format("_to_copy(%{}; dtype={})", x.name, dtypes[upto(3)]), x.shape, false);
+    const bool is_unary = name == "neg";
     add(fmt::format("{}(%{}{})", name, x.name, is_unary ? "" : other(x)), x.shape, false);
   }
 
@@ -209,7 +211,9 @@ TEST(IndexForm, is_what_the_oracle_computes) {
       ASSERT_EQ(form->shape, static_shape(t)) << program.text();
       for (int64_t k = 0; k < want[r].numel(); ++k) {
         const int64_t is = element(*form, k);
-        ASSERT_EQ(t.dtype == DType::boolean ? is >= 0 : is, want[r].i[static_cast<size_t>(k)])
+        const auto held = static_cast<double>(t.dtype == DType::boolean ? is >= 0 : is);
+        const size_t at = static_cast<size_t>(k);
+        ASSERT_EQ(held, want[r].floating() ? want[r].f[at] : static_cast<double>(want[r].i[at]))
             << g.name(v) << " at " << k << " in\n"
             << program.text();
       }
@@ -241,6 +245,29 @@ TEST(IndexForm, is_unknown_beyond_what_a_dtype_holds) {
   for (const Return& r : g.returns()) has_form.push_back(known.form(r.value).has_value());
   EXPECT_EQ(has_form, (std::vector<bool>{false, false, false, false, false, false, false, false,
                                          true, true}));
+}
+
+// What is compared or added in another dtype is rounded first; and a float 0 may be -0.
+TEST(IndexForm, is_unknown_where_a_conversion_may_round) {
+  const Graph g = test::parsed(
+      "graph @main() {\n"
+      "  %a = arange(; start=33554433, end=33554435)\n"
+      "  %b = full(; size=[2], fill_value=-33554432, dtype=f32)\n"
+      "  %c = add(%a, %b)\n"
+      "  %d = ge(%a; other=33554432.0)\n"
+      "  %e = ge(%a; other=33554432)\n"
+      "  %f = arange(; start=0, end=2, dtype=f32)\n"
+      "  %g = mul(%f; other=-1)\n"
+      "  %h = slice(%g; dim=0, start=0, end=1)\n"
+      "  return %c, %d, %e, %h\n}\n");
+  const UniformValues known(g);
+  std::vector<bool> has_form, is_number;
+  for (const Return& r : g.returns()) {
+    has_form.push_back(known.form(r.value).has_value());
+    is_number.push_back(known.find(r.value) != nullptr);
+  }
+  EXPECT_EQ(has_form, (std::vector<bool>{false, false, true, true}));
+  EXPECT_EQ(is_number, (std::vector<bool>{false, false, true, false}));
 }
 
 }  // namespace
