@@ -251,11 +251,11 @@ TEST(IndexForm, is_unknown_beyond_what_a_dtype_holds) {
 TEST(IndexForm, is_unknown_where_a_conversion_may_round) {
   const Graph g = test::parsed(
       "graph @main() {\n"
-      "  %a = arange(; start=33554433, end=33554435)\n"
-      "  %b = full(; size=[2], fill_value=-33554432, dtype=f32)\n"
+      "  %a = arange(; start=16777217, end=16777219)\n"
+      "  %b = full(; size=[2], fill_value=-16777216, dtype=f32)\n"
       "  %c = add(%a, %b)\n"
-      "  %d = ge(%a; other=33554432.0)\n"
-      "  %e = ge(%a; other=33554432)\n"
+      "  %d = ge(%a; other=16777216.0)\n"
+      "  %e = ge(%a; other=16777216)\n"
       "  %f = arange(; start=0, end=2, dtype=f32)\n"
       "  %g = mul(%f; other=-1)\n"
       "  %h = slice(%g; dim=0, start=0, end=1)\n"
