@@ -46,7 +46,8 @@ int64_t divisor_of(int64_t a, int64_t b) {
 int64_t reference_value(Of of, int64_t a, int64_t b, DType t) {
   const int64_t divisor = divisor_of(a, b);
   if (of == Of::divisor) return divisor;
-  int64_t y = divisor == 0 ? 0 : wrapping_mul(a / divisor, b);
+  const int64_t share = divisor == -1 ? wrapping_sub(0, a) : divisor == 0 ? 0 : a / divisor;
+  int64_t y = wrapping_mul(share, b);
   if (t == DType::i32) y = wrap_to(t, y);
   return wrap_to(t, y < 0 ? wrapping_sub(0, y) : y);
 }
@@ -96,6 +97,7 @@ Samples samples() {
        {{i64({2}).with({8944394323791464.0, 5527939700884757.0}),
          i64({2}).with({5527939700884757.0, 8944394323791464.0})}},
        {{i64({4}).with({-0x1p63, 6, -0x1p63, -0x1p63}), i64({4}).with({6, -0x1p63, -0x1p63, 0})}},
+       {{i64({3}).with({-0x1p63, 7, -0x1p63}), i64({3}).with({7, -0x1p63, 3})}},  // divisor -1
        {{i32({2}).with({1836311903, 1134903170}), i32({2}).with({1134903170, 1836311903})}},
        {{sample(DType::i16, {1}).with({28657}), sample(DType::i16, {1}).with({17711})}},
        {{sample(DType::u8, {2}).with({233, 250}), sample(DType::u8, {2}).with({144, 15})}},
