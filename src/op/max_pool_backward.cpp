@@ -224,11 +224,12 @@ void scatter_planes(KernelBuilder& k, const PoolWindows& w, const Ints& shape,
 
 // The windows that contain position i of a dim, one for each element of the kernel.
 DimTaps dilated_windows_over(const PoolWindows& w, size_t d, int64_t count) {
-  const int64_t stride = w.stride[d], padding = w.padding[d], dilation = w.dilation[d];
+  const int64_t stride = w.stride[d], dilation = w.dilation[d];
+  const int64_t before = w.padding[d] - (w.kernel[d] - 1) * dilation;
   DimTaps out;
   out.count = w.kernel[d];
   out.tap = [=](KernelBuilder&, const Expr& i, const Expr& t) {
-    const Expr off = i + Expr(padding) - t * Expr(dilation), o = quotient(off, stride);
+    const Expr off = i + Expr(before) + t * Expr(dilation), o = quotient(off, stride);
     Expr sees = both_hold(binary(loop::Op::ge, off, Expr(0)), binary(loop::Op::lt, o, Expr(count)));
     if (stride > 1) sees = both_hold(sees, binary(loop::Op::eq, o * Expr(stride), off));
     return Tap{clamped(o, count), {}, sees};

@@ -100,10 +100,11 @@ DimTaps windows_over(const PoolWindows& w, size_t d, int64_t count) {
     return out;
   }
   out.count = std::min((kernel + stride - 1) / stride, count);
-  // Counts down from the last window that may contain i, or the last existing one if that is less.
+  const int64_t last = out.count - 1;
+  // Ends with the last window that may contain i, or the last existing one if that is less.
   out.tap = [=](KernelBuilder&, const Expr& i, const Expr& t) {
     const Expr at = i + Expr(padding);
-    const Expr o = at_most(quotient(at, stride), Expr(count - 1)) - t;
+    const Expr o = at_most(quotient(at, stride), Expr(count - 1)) - Expr(last) + t;
     const Expr covers = binary(loop::Op::gt, o * Expr(stride) + Expr(kernel), at);
     return Tap{at_least(o, Expr(0)), {}, both_hold(binary(loop::Op::ge, o, Expr(0)), covers)};
   };

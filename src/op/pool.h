@@ -40,7 +40,8 @@ Result<Shape> pooled_shape(const OpView& op, int input, size_t rank);
 // Checks C4 only.
 Status check_pool_rank(const OpView& op, int input, size_t rank);
 
-// The results that read input position i, for windows without dilation: windows floor((i+p)/s) - t.
+// The results that read input position i, for windows without dilation, in order: the last one is
+// floor((i+p)/s).
 DimTaps windows_over(const PoolWindows& w, size_t d, int64_t count);
 
 // For references: the attributes by pooled dim, as given in the call.

@@ -2,6 +2,8 @@
 // 16-bit sums are rounded once; the same on one thread and on two (by_both).
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "test/sample/both_engines.h"
@@ -61,6 +63,39 @@ TEST(WriteOrder, narrow_sums_are_rounded_once) {
        {"g", floats(DType::bf16, {3, 1}, {256, 1, 1})}},
       0);
   for (const Array& a : y) EXPECT_EQ(a.f, (std::vector<double>{0, 258}));
+}
+
+// Windows that overlap, of one plane (each element looks at its windows) and of 8 (each window adds to
+// its element): what they add comes in their order.
+TEST(WriteOrder, windows_add_in_order) {
+  const double big = 134217728;
+  for (const int64_t planes : {1, 8})
+    for (const int64_t dilation : {1, 2}) {
+      const int64_t width = 2 * dilation + 1;
+      const std::string g_type = fmt::format("f32[1,{},1,{}]", planes, width),
+                        window = fmt::format(
+                            "kernel_size=[1,3], stride=[1,1], padding=[0,{0}], "
+                            "dilation=[1,{0}], ceil_mode=false",
+                            dilation);
+      const std::string text = fmt::format(
+          "graph @main(%x: input {0}, %g: input {0}) {{\n"
+          "  %y, %i = max_pool2d_with_indices(%x; {1})\n"
+          "  %a = max_pool2d_with_indices_backward(%g, %x, %i; {1})\n"
+          "  %z, %o = _low_memory_max_pool_with_offsets(%x; {1})\n"
+          "  %b = _low_memory_max_pool_backward(%g, %o; input_size=[1,{2}], {1})\n"
+          "  return %a, %b\n}}\n",
+          g_type, window, width);
+      const auto row = [&](std::vector<double> parts) {
+        Array a(DType::f32, {1, planes, 1, width});
+        for (int64_t p = 0; p < planes; ++p)
+          for (int64_t k = 0; k < 3; ++k) a.f[p * width + k * dilation] = parts[k];
+        return a;
+      };
+      Inputs in = {{"x", row({0, 1, 0})}, {"g", row({big, -big, 1})}};
+      for (const Array& y : by_compiled(text, in).results) EXPECT_EQ(y.f, row({0, 1, 0}).f) << text;
+      in.at("g") = row({big, 1, -big});
+      for (const Array& y : by_compiled(text, in).results) EXPECT_EQ(y.f, row({0, 0, 0}).f) << text;
+    }
 }
 
 TEST(WriteOrder, many_columns_and_rows) {

@@ -9,7 +9,7 @@
 //
 // On a GPU the backward of 3 x 3 windows reads and checks the indices three times, which are then
 // more bytes than all else of it. Windows of more than 127 elements keep their indices. What
-// windows add to one element is added up in another order.
+// windows add to one element is added up in the same order.
 //
 // Source: _low_memory_max_pool_with_offsets of torch/_inductor/decomposition.py, PyTorch 2.13.
 #include <algorithm>
