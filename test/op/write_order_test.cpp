@@ -65,8 +65,8 @@ TEST(WriteOrder, narrow_sums_are_rounded_once) {
   for (const Array& a : y) EXPECT_EQ(a.f, (std::vector<double>{0, 258}));
 }
 
-// Windows that overlap, of one plane (each element looks at its windows) and of 8 (each window adds to
-// its element): what they add comes in their order.
+// Windows that overlap, of one plane (each element looks at its windows) and of 8 (each window adds
+// to its element): what they add comes in their order.
 TEST(WriteOrder, windows_add_in_order) {
   const double big = 134217728;
   for (const int64_t planes : {1, 8})
