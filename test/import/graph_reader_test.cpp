@@ -1,5 +1,6 @@
 // Nodes of a program as calls: writes in place, views, composite operators, regions.
-// tests: activation_rules.cpp autocast.cpp call.cpp constructor_rules.cpp control_reader.cpp
+// tests: activation_rules.cpp autocast.cpp call.cpp check_reader.cpp constructor_rules.cpp
+// tests: control_reader.cpp
 // tests: einsum_rules.cpp index_rules.cpp layer_rules.cpp loss_rules.cpp memory.cpp plain_name.cpp
 // tests: pointwise_rules.cpp pool_rules.cpp product_rules.cpp random_rules.cpp recurrent_rules.cpp
 // tests: reduction_rules.cpp rules.cpp shape_rules.cpp views.cpp
@@ -64,6 +65,75 @@ TEST(GraphReader, AWriteThroughAnExpandedViewIsRefused) {
   r.node("wide", {2, 3}, "expand.default", {{"self", tensor("x")}, {"size", numbers({2, 3})}});
   r.node("add_", {2, 3}, "add_.Tensor", {{"self", tensor("wide")}, {"other", number(1)}});
   EXPECT_EQ(r.text("add_"), "\"add_\" = aten.add_.Tensor: a write through a view by expand");
+}
+
+TEST(GraphReader, TheNextResultWaitsForChecks) {
+  Reading r;
+  r.input("x", {3});
+  r.node("ge", {3}, "ge.Scalar", {{"self", tensor("x")}, {"other", number(0)}}, DType::boolean);
+  r.node("all_1", {}, "all.default", {{"self", tensor("ge")}}, DType::boolean);
+  r.source.nodes.push_back({"torch.ops.aten._assert_async.msg",
+                            {{"self", tensor("all_1")}, {"assert_msg", of_kind(Kind::text, "low")}},
+                            {},
+                            {},
+                            0});
+  r.node("y", {3}, "exp.default", {{"self", tensor("x")}});
+  ASSERT_TRUE(r.reader.read(r.source).ok());
+  r.graph.add_return({value_or_bug(r.reader.result(tensor("y")))});
+  r.graph.add_return({value_or_bug(r.reader.result(tensor("all_1")))});
+  const std::string all = print(r.graph);
+  EXPECT_NE(all.find("%_functional_assert_async = _functional_assert_async(%all_1, %y; "
+                     "assert_msg=\"low\") : f32[3]\n"
+                     "  return %_functional_assert_async, %all_1"),
+            all.npos)
+      << all;
+}
+
+// Without a message; of sizes, which a file's ranges say.
+TEST(GraphReader, ChecksOfSizesAreDropped) {
+  for (const bool of_size : {false, true}) {
+    Reading r;
+    r.input("x", {});
+    r.source.nodes.push_back(
+        {of_size ? "torch.ops.aten._assert_scalar.default" : "torch.ops.aten._assert_async.default",
+         {{"self", of_size ? of_kind(Kind::symbol, "u0") : tensor("x")}},
+         {},
+         {},
+         0});
+    ASSERT_TRUE(r.reader.read(r.source).ok());
+    r.graph.add_return({value_or_bug(r.reader.result(tensor("x")))});
+    const std::string all = print(r.graph);
+    EXPECT_EQ(all.find("_functional_assert_async") == all.npos, of_size) << all;
+  }
+}
+
+Node effect_of(const std::string& op, const std::string& function) {
+  return {"torch.ops.higher_order.with_effects",
+          {{"", tensor("token")},
+           {"", of_kind(Kind::text, op)},
+           {"", tensor("info")},
+           {"", of_kind(Kind::text, function)}},
+          {tensor("next"), of_kind(Kind::none)},
+          {},
+          0};
+}
+
+TEST(GraphReader, FactorsAreChecked) {
+  const std::string op = "torch.ops.aten._linalg_check_errors.default";
+  Reading r;
+  r.input("info", {2}, DType::i32);
+  r.source.nodes = {effect_of(op, "linalg.inv"), effect_of(op, "linalg.cholesky")};
+  ASSERT_TRUE(uncovered(r.source, all_ops()).empty());
+  ASSERT_TRUE(r.reader.read(r.source).ok());
+  r.graph.add_return({value_or_bug(r.reader.result(tensor("info")))});
+  const std::string all = print(r.graph);
+  EXPECT_LT(all.find("linalg.inv: "), all.find("linalg.cholesky: ")) << all;
+  EXPECT_NE(all.find("linalg.cholesky: "), all.npos) << all;
+
+  for (const Node& other : {effect_of(op, "linalg.new"), effect_of("torch.ops.aten.print", "x")}) {
+    r.source.nodes = {other};
+    EXPECT_EQ(uncovered(r.source, all_ops()).count("higher_order.with_effects"), 1);
+  }
 }
 
 TEST(GraphReader, WhatDropsNothingIsItsArgument) {

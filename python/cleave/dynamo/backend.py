@@ -7,6 +7,7 @@ from cleave.dynamo.options import BackendOptions
 from cleave.dynamo.partition import partition
 from cleave.dynamo.plan import Plan
 from cleave.dynamo.take_apart import take_apart_uncovered
+from cleave.fx.checks import read_through_checks
 from cleave.fx.complex_pairs import take_apart_complex
 from cleave.fx.decompositions import decompositions
 from cleave.fx.kept_whole import kept_whole
@@ -21,6 +22,7 @@ def backend(graph_module, example_inputs, *, mode=None, options=None, **_):
 
     def inference(gm, _):
         unroll_loops(gm)
+        read_through_checks(gm)
         take_apart_complex(gm, decompositions())
         take_apart_uncovered(gm)
         draw_with_state(gm)

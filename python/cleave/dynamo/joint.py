@@ -7,6 +7,7 @@ computes it.
 import torch
 
 from cleave.fx.calls import is_call, is_subgraph, name_of, operands_of, result_names
+from cleave.fx.checks import TOKEN
 from cleave.fx.graph_text import GraphText
 from cleave.fx.no_text import NoText
 from cleave.fx.random import draw_state
@@ -26,7 +27,8 @@ def is_tangent(node):
 def is_token(node):
     """Whether a placeholder says that what has an effect runs in order; it has no gradient among the outputs."""
     effects = torch.ops.higher_order.with_effects
-    return node.op == "placeholder" and any(m.target is effects and m.args[0] is node for m in node.users)
+    passed = node.meta.get(TOKEN, False) or any(m.target is effects and m.args[0] is node for m in node.users)
+    return node.op == "placeholder" and passed
 
 
 def joint_text(graph, results, reason_outside):

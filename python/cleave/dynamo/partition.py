@@ -11,6 +11,7 @@ from cleave.dynamo.merge_equal import merge_equal_calls
 from cleave.dynamo.saved_order import keep_row_major
 from cleave.dynamo.take_apart import take_apart_uncovered
 from cleave.fx.calls import name_of
+from cleave.fx.checks import read_through_checks
 from cleave.fx.complex_pairs import take_apart_complex
 from cleave.fx.covered import reason_outside
 from cleave.fx.decompositions import decompositions
@@ -22,6 +23,7 @@ from cleave.fx.unroll import unroll_loops
 def partition(joint_module, joint_inputs, *, num_fwd_outputs, options, **rest):
     """The forward and backward of a joint graph. Raises UserError for a memory budget that can't be met."""
     unroll_loops(joint_module)
+    read_through_checks(joint_module)
     joint_module.graph.eliminate_dead_code()
     merge_equal_calls(joint_module.graph)
     take_apart_complex(joint_module, decompositions())

@@ -9,6 +9,7 @@ from cleave.dynamo.saved_order import stored_value
 from cleave.fx.calls import name_of, operands_of, values_of
 from cleave.fx.covered import reason_outside
 from cleave.fx.graph_text import GraphText
+from cleave.fx.linalg import as_pytorchs
 from cleave.fx.sizes import enters_as_tensor
 from cleave.fx.subgraphs import add_call
 from cleave.fx.types import placed_type_text, type_text
@@ -42,7 +43,13 @@ class Region:
 
     def __call__(self, tensors, values):
         results = [allocate(values) for allocate in self._allocate]
-        self.program.run(tensors + results, dict(zip(self._names, values)) if values else _no_sizes)
+        try:
+            self.program.run(tensors + results, dict(zip(self._names, values)) if values else _no_sizes)
+        except _core.UserError as e:
+            error = as_pytorchs(e)
+            if error is e:
+                raise
+            raise error from e
         return results
 
 

@@ -8,6 +8,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 
 from cleave import _core
 from cleave.fx.calls import NAME, is_call, name_of
+from cleave.fx.checks import read_through_checks
 from cleave.fx.complex_pairs import take_apart_complex
 from cleave.fx.covered import reason_outside
 from cleave.fx.decompositions import decompositions_of_export
@@ -103,6 +104,7 @@ def _tie(nodes, specs, values):
 
 def _graph_text(program, args, grads, within):
     unroll_loops(program.graph_module)
+    read_through_checks(program.graph_module)
     take_apart_complex(program.graph_module, decompositions_of_export())
     draw_with_state(program.graph_module)
     text, weights = GraphText("main"), {}

@@ -14,6 +14,22 @@ NO_SOLUTION = "torch.linalg.solve: The solver failed because the input matrix is
 ZERO_ON_DIAGONAL = ("torch.linalg.lu_factor: U has a zero on its diagonal, and using it on lu_solve would result in a division by "
                     "zero")
 
+# What PyTorch checks a factor for, by the function that a user called.
+OF_FACTORS = {"linalg.cholesky": f"linalg.cholesky: {NOT_POSITIVE}", "cholesky": f"cholesky: {NOT_POSITIVE}",
+              "linalg.inv": SINGULAR, "torch.linalg.solve": NO_SOLUTION, "linalg.solve": NO_SOLUTION,
+              "torch.linalg.lu_factor": ZERO_ON_DIAGONAL}
+
+
+def error_of_factor(api):
+    """The message of a check of `info` in this function; None: not known here."""
+    return OF_FACTORS.get(api)
+
+
+def as_pytorchs(error):
+    """The error that PyTorch raises in the place of one of cleave's: LinAlgError of a matrix that can't be factored."""
+    failed = str(error).startswith(tuple(OF_FACTORS.values()))
+    return torch.linalg.LinAlgError(str(error)) if failed else error
+
 
 def _checked(y, info, message):
     return aten._functional_assert_async.msg(aten.all.default(aten.eq.Scalar(info, 0)), message, y)

@@ -5,15 +5,13 @@
 //                           _functional_assert_async(all(info == 0), L)
 #include <cmath>
 
+#include "import/exported/factor_errors.h"
 #include "import/exported/rules.h"
 
 namespace cleave::exported {
 namespace {
 
 using V = ValueId;
-
-constexpr const char* not_positive =
-    "The factorization could not be completed because the input is not positive-definite";
 
 V matrix_of(Call& c) { return c.tensor(c.find("A") ? "A" : "self"); }
 
@@ -30,10 +28,10 @@ Values made(Call& c, const std::string& op, std::vector<CallOperand> operands,
   return out;
 }
 
-Values cholesky(Call& c, const std::string& name) {
+Values cholesky(Call& c) {
   const Values both =
       made(c, "linalg_cholesky_ex", {c.tensor("self")}, {{"upper", c.flag("upper", false)}});
-  return {checked(c, both[0], both[1], name + ": " + not_positive)};
+  return {checked(c, both[0], both[1], not_positive)};
 }
 
 Values inverse(Call& c) { return {inverse_of(c, matrix_of(c))}; }
@@ -42,9 +40,6 @@ Values solved(Call& c) {
   return made(c, "_linalg_solve_ex", {c.tensor("A"), c.tensor("B")},
               {{"left", c.flag("left", true)}});
 }
-
-constexpr const char* no_solution =
-    "torch.linalg.solve: The solver failed because the input matrix is singular";
 
 Values solve(Call& c) {
   const Values all = solved(c);
@@ -60,10 +55,7 @@ Values solve_ex(Call& c) {
 Values factored(Call& c) {
   const Values all =
       made(c, "linalg_lu_factor_ex", {matrix_of(c)}, {{"pivot", c.flag("pivot", true)}});
-  return {checked(c, all[0], all[2],
-                  "torch.linalg.lu_factor: U has a zero on its diagonal, and using it on lu_solve "
-                  "would result in a division by zero"),
-          all[1]};
+  return {checked(c, all[0], all[2], zero_on_diagonal), all[1]};
 }
 
 Values lu(Call& c) {
@@ -93,15 +85,13 @@ Values logdet(Call& c) {
 
 ValueId inverse_of(Call& c, ValueId x) {
   const Values both = made(c, "linalg_inv_ex", {x});
-  return checked(c, both[0], both[1],
-                 "linalg.inv: The inversion could not be completed because the input matrix is "
-                 "singular");
+  return checked(c, both[0], both[1], singular);
 }
 
 std::span<const RuleRow> factor_rules() {
   static constexpr RuleRow rows[] = {
-      {"linalg_cholesky", [](Call& c) { return cholesky(c, "linalg.cholesky"); }},
-      {"cholesky", [](Call& c) { return cholesky(c, "cholesky"); }},
+      {"linalg_cholesky", cholesky},
+      {"cholesky", cholesky},
       {"linalg_inv", inverse},
       {"inverse", inverse},
       {"linalg_solve", solve},

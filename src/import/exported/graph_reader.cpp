@@ -115,6 +115,11 @@ Status GraphReader::read_nodes(const Graph& source) {
       CLEAVE_CHECK(note_item(node));
       continue;
     }
+    if (checks_value(node) || checks_factor(node)) {
+      Status s = note_check(node);
+      if (!s.ok()) return std::move(s).failure().within(where(node));
+      continue;
+    }
     const size_t first = graph_.value_capacity();
     b_.set_loc(node.file.empty()
                    ? SourceLoc{}
@@ -161,7 +166,8 @@ Status GraphReader::read_node(const Node& node, const Graph& source) {
 
 Result<ValueId> GraphReader::result(const Argument& a) {
   if (a.kind != Kind::tensor) return ValueId::none();
-  return value(a.text);
+  CLEAVE_TRY(const ValueId v, value(a.text));
+  return behind_checks(v);
 }
 
 }  // namespace cleave::exported

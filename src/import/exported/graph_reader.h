@@ -44,6 +44,7 @@ class GraphReader {
   // The value of a name now.
   Result<ValueId> value(const std::string& name);
   // The value of a tensor or a number of the run, as an entry of `return`; none of anything else.
+  // The first that is asked for waits for the checks that were read.
   Result<ValueId> result(const Argument& a);
   // The new value of a placeholder that was written; none if it wasn't. Errors (unsupported): it
   // isn't known.
@@ -53,6 +54,10 @@ class GraphReader {
 
  private:
   using Names = std::map<std::string, Tensor>;
+  struct Check {
+    ValueId holds;  // of no dims
+    std::string message;
+  };
 
   Status read_nodes(const Graph& source);
   Status note_item(const Node& node);
@@ -78,6 +83,10 @@ class GraphReader {
   Status write(const std::string& name, ValueId value);
   void set_name(ValueId v, const std::string& given);
   void name_values(size_t first, const Node& node);
+
+  // ---- checks of values (check_reader.cpp)
+  Status note_check(const Node& node);
+  Result<ValueId> behind_checks(ValueId v);
 
   // ---- higher-order operators (control_reader.cpp)
   Status read_higher_order(const Node& node, const std::string& name, const Graph& source);
@@ -106,6 +115,7 @@ class GraphReader {
   Memories memories_;
   Names names_;
   std::set<std::string> not_covered_;           // results that rules leave out
+  std::vector<Check> checks_;                   // that no result waits for yet
   std::map<std::string, ValueId> items_;        // numbers that item() gives, as tensors of no dims
   std::map<std::string, size_t> placeholders_;  // their memories
   std::optional<DType> autocast_;               // of the region

@@ -67,9 +67,15 @@ Values take_along_dim(Call& c) {
 }
 
 Values one_hot(Call& c) {
-  const V x = self_of(c);
+  V x = self_of(c);
   const int64_t classes = c.integer("num_classes", -1);
   if (classes < 1) return {c.fail("one_hot without a number of classes")};
+  const auto check = [&](V holds, const char* message) {
+    x = c.op("_functional_assert_async", {c.op("all", {holds}), x}, {{"assert_msg", message}});
+  };
+  check(c.op("ge", {x, 0}), "one_hot: Class values must be non-negative.");
+  check(c.op("lt", {x, AttrValue(classes)}),
+        "one_hot: Class values must be smaller than num_classes.");
   const V all = c.op("arange", {}, {{"end", classes}});
   return {c.to(c.op("eq", {c.op("unsqueeze", {x}, {{"dim", -1}}), all}), DType::i64)};
 }

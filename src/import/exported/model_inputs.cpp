@@ -107,6 +107,7 @@ Status ModelReader::add_placeholder(const InputSpec& spec, GraphReader& reader) 
     leaves_.push_back(fmt::format("{}=constant", plain_name(spec.target)));
     return {};
   }
+  if (spec.kind == SpecKind::token) return {};
   const bool is_user = spec.kind == SpecKind::user;
   if (spec.arg.kind != Kind::tensor) {
     if (!is_user) return user_error("it is no tensor");

@@ -55,7 +55,7 @@ Status ModelReader::add_results(GraphReader& reader,
                       source().graph.outputs.size());
   for (const OutputSpec& spec : source().outputs) {
     using SpecKind = OutputSpec::Kind;
-    if (!wanted(spec.kind == SpecKind::mutation)) continue;
+    if (spec.kind == SpecKind::token || !wanted(spec.kind == SpecKind::mutation)) continue;
     if (spec.kind == SpecKind::mutation || spec.kind == SpecKind::gradient) {
       CLEAVE_CHECK(add_effect(spec, reader));
       continue;

@@ -99,14 +99,14 @@ struct Graph {
 };
 
 struct InputSpec {
-  enum class Kind : uint8_t { user, parameter, buffer, constant, constant_input };
+  enum class Kind : uint8_t { user, parameter, buffer, constant, constant_input, token };
   Kind kind = Kind::user;
   Argument arg;        // a tensor or a symbol
   std::string target;  // "layers.0.weight"
 };
 
 struct OutputSpec {
-  enum class Kind : uint8_t { user, loss, mutation, gradient };
+  enum class Kind : uint8_t { user, loss, mutation, gradient, token };
   Kind kind = Kind::user;
   Argument arg;
   std::string target;  // of a mutation or gradient: a parameter, a buffer or a user input

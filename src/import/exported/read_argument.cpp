@@ -152,6 +152,11 @@ constexpr std::array rows = {
           CLEAVE_TRY(std::string text, text_of(e, "a text"));
           return of_kind(Kind::text, std::move(text));
         }},
+    Row{"as_operator",
+        [](Element e) -> Result<Argument> {
+          CLEAVE_TRY(std::string text, text_of(e, "an operator"));
+          return of_kind(Kind::text, std::move(text));
+        }},
     Row{"as_device",
         [](Element e) -> Result<Argument> {
           CLEAVE_TRY(std::string text, read_device(e));

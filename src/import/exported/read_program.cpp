@@ -58,6 +58,8 @@ Result<InputSpec> read_input(Element e) {
   } else if (c.tag == "custom_obj") {
     CLEAVE_TRY(const std::string name, text_member(o, "custom_obj_name"));
     return unsupported("the custom object {}: cleave runs tensors alone", printable(name));
+  } else if (c.tag == "token") {
+    spec.kind = InputSpec::Kind::token;
   } else if (c.tag != "user_input") {
     return unsupported("an input of kind {}", printable(c.tag));
   }
@@ -89,6 +91,8 @@ Result<OutputSpec> read_output(Element e) {
     target = "user_input_name";
   } else if (c.tag == "loss_output") {
     spec.kind = Kind::loss;
+  } else if (c.tag == "token") {
+    spec.kind = Kind::token;
   } else if (c.tag != "user_output") {
     return unsupported("an output of kind {}", printable(c.tag));
   }

@@ -10,7 +10,7 @@
 namespace cleave::exported {
 
 // models/NAME.json, or serialized_exported_program.json. Errors (user): the text isn't of the
-// schema, or of another than version 8; (unsupported) custom objects and tokens, by name.
+// schema, or of another than version 8; (unsupported) custom objects, by name.
 Result<Program> read_program(std::string_view json);
 // data/weights/NAME_weights_config.json, data/constants/NAME_constants_config.json; `folder` is
 // where its files lie. Errors (unsupported): what is held as a pickle, by name.

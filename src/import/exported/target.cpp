@@ -45,7 +45,7 @@ void collect(const Graph& source, const OpRegistry& ops, std::map<std::string, i
   for (const Node& node : source.nodes) {
     for (const NamedArgument& a : node.inputs)
       if (a.value.kind == Kind::graph && a.value.graph) collect(*a.value.graph, ops, found);
-    if (is_about_sizes(node)) continue;
+    if (is_about_sizes(node) || checks_value(node) || checks_factor(node)) continue;
     const Target t = parse_target(node.target);
     const bool is_complex = touches_complex(node, source);
     if (is_covered(t, ops, is_complex)) continue;
@@ -93,6 +93,7 @@ std::vector<std::string> result_names(const Node& node) {
 }
 
 bool is_about_sizes(const Node& node) {
+  if (checks_value(node)) return false;
   const bool has_graph = std::ranges::any_of(
       node.inputs, [](const NamedArgument& a) { return a.value.kind == Kind::graph; });
   if (has_graph) return false;

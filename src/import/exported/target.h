@@ -19,6 +19,9 @@ bool writes_out(const Target& t);
 std::vector<std::string> result_names(const Node& node);
 // Whether the node only computes numbers of the run, or asserts something of them: it has no call.
 bool is_about_sizes(const Node& node);
+// Whether it checks a value, or the `info` of a factorization, and computes nothing (check_reader).
+bool checks_value(const Node& node);
+bool checks_factor(const Node& node);
 // The operators that can't be read, each with its number of calls; those of subgraphs too.
 std::map<std::string, int64_t> uncovered(const Graph& source, const OpRegistry& ops);
 
