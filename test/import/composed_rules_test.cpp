@@ -338,5 +338,23 @@ TEST(ComposedRules, EinsumNamesDotsAndLeavesTheArrowOut) {
   EXPECT_VALUES(product("jki,i"), 3, 7);
 }
 
+// A number of a call is as wide as its tensors: 0.3 in f32 is 1e-8 off.
+TEST(ComposedRules, NumbersAreOfTheTensorsDtype) {
+  const std::vector<std::pair<std::string, std::vector<NamedArgument>>> calls = {
+      {"quantile.scalar", {{"self", tensor("x")}, {"q", real(0.3)}, {"dim", number(0)}}},
+      {"nanquantile.scalar", {{"self", tensor("x")}, {"q", real(0.3)}, {"dim", number(0)}}},
+      {"special_xlog1py.other_scalar", {{"self", tensor("x")}, {"other", real(0.3)}}},
+      {"special_xlog1py.self_scalar", {{"self", real(0.3)}, {"other", tensor("x")}}}};
+  for (const auto& [op, inputs] : calls) {
+    Reading r;
+    r.input("x", {5}, DType::f64);
+    const bool is_sum = op.find("quantile") != op.npos;
+    r.node("y", is_sum ? std::vector<int64_t>{} : std::vector<int64_t>{5}, op, inputs, DType::f64);
+    const std::string text = r.text("y");
+    EXPECT_NE(text.find("0.3"), text.npos) << text;
+    EXPECT_EQ(text.find("f32"), text.npos) << text;
+  }
+}
+
 }  // namespace
 }  // namespace cleave::exported

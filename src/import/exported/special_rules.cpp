@@ -28,14 +28,16 @@ Values entropy(Call& c) {
 
 // x log(1 + y), 0 where x is 0 and y a number
 Values xlog1py(Call& c) {
-  const V log =
-      c.has_tensor("other")
-          ? c.op("log1p", {c.tensor("other")})
-          : c.op("log1p",
-                 {c.op("full", {}, {{"size", Shape{}}, {"fill_value", c.floating("other", 0)}})});
-  const V x = c.has_tensor("self")
-                  ? c.tensor("self")
-                  : c.op("full", {}, {{"size", Shape{}}, {"fill_value", c.floating("self", 0)}});
+  // A number is of the other operand's dtype.
+  const auto operand = [&](const char* name, const char* other) {
+    if (c.has_tensor(name)) return c.tensor(name);
+    const DType t = c.type(c.tensor(other)).dtype;
+    return c.op("full", {},
+                {{"size", Shape{}},
+                 {"fill_value", c.floating(name, 0)},
+                 {"dtype", is_floating(t) ? t : DType::f32}});
+  };
+  const V log = c.op("log1p", {operand("other", "self")}), x = operand("self", "other");
   const V product = c.op("mul", {x, log});
   const V zero = c.op("where", {c.op("eq", {x, 0}), 0.0, product});
   return {c.op("where", {c.op("isnan", {log}), product, zero})};
