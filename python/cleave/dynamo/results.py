@@ -6,8 +6,23 @@ from cleave.fx.types import is_row_major
 
 
 def lies_over_itself(t):
-    """Whether two elements may lie in one place, as where a dim was expanded: nothing can be written there."""
-    return any(isinstance(s, int) and s == 0 and not (isinstance(d, int) and d == 1) for d, s in zip(t.shape, t.stride()))
+    """Whether two elements may lie in one place, as where a dim was expanded or windows overlap: nothing can be written there.
+
+    Sizes that vary are asked for those that the graph was traced with.
+    """
+    reach = 0  # of an element, from the first one
+    for stride, size in sorted((_traced(s), _traced(d)) for d, s in zip(t.shape, t.stride())):
+        if size > 1 and stride <= reach:
+            return True
+        reach += stride * max(size - 1, 0)
+    return False
+
+
+def _traced(size):
+    """Of a size that depends on data 1: nothing is known of it."""
+    if isinstance(size, int):
+        return size
+    return size.node.hint if size.node.has_hint() else 1
 
 
 def strides_of(t):

@@ -203,4 +203,6 @@ RULES = {aten._neg_view.default: neg_view,
 def rule_of(op):
     """A function that takes the operator apart, or None. Those of torch._refs end in primitives, and aren't taken."""
     rule = RULES.get(op) or MEMORY_RULES.get(op) or torch._decomp.decomposition_table.get(op)
-    return rule if rule is not None and not rule.__module__.startswith("torch._refs") else None
+    if rule is None:  # another name, or what PyTorch itself composes: true_divide
+        return op.decompose if isinstance(op, torch._ops.OpOverload) and op._can_decompose() else None
+    return None if rule.__module__.startswith("torch._refs") else rule

@@ -22,6 +22,8 @@ def take_apart_uncovered(graph_module):
         if is_subgraph(n):
             take_apart_uncovered(getattr(graph_module, n.target))
             continue
+        if is_call(n):
+            _take_number_as_tensor(n)
         rule = rule_of(n.target) if is_call(n) else None
         if rule is None or reason_outside(n) is None:
             continue
@@ -32,6 +34,16 @@ def take_apart_uncovered(graph_module):
     if changed:
         graph.lint()
         graph_module.recompile()
+
+
+def _take_number_as_tensor(node):
+    """mul.Scalar(x, s), where s is a floating number that sizes give in each run: mul.Tensor(x, s), which s enters as f64[]."""
+    def is_run_time(arg):
+        return isinstance(arg, torch.fx.Node) and isinstance(arg.meta.get("val"), torch.SymFloat)
+
+    op = node.target
+    if isinstance(op, torch._ops.OpOverload) and op._overloadname == "Scalar" and len(node.args) == 2 and is_run_time(node.args[1]):
+        node.target = getattr(op.overloadpacket, "Tensor", op)
 
 
 def _parts_of(node, rule):
