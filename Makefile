@@ -124,7 +124,7 @@ N ?= 1000
 SEED ?= 0
 fuzz: build/release/build.ninja
 	@$(NINJA) -C build/release fuzz_graphs
-	@build/release/bin/fuzz_graphs $(N) $(SEED) build/wrong_graphs
+	@script/fuzz_on_all_cores build/release/bin/fuzz_graphs $(N) $(SEED) build/wrong_graphs
 
 # Random instances of the passes' goldens, N for each rule: make fuzz-passes N=100 SEED=0 PASS=.
 fuzz-passes: build/release/build.ninja
@@ -134,17 +134,17 @@ fuzz-passes: build/release/build.ninja
 # Random graphs with all passes against them without any: make fuzz-rewrites N=1000 SEED=0.
 fuzz-rewrites: build/release/build.ninja
 	@$(NINJA) -C build/release fuzz_rewrites
-	@build/release/bin/fuzz_rewrites $(N) $(SEED)
+	@script/fuzz_on_all_cores build/release/bin/fuzz_rewrites $(N) $(SEED)
 
 # Random graphs in every way that a program can be had: make fuzz-compile N=1000 SEED=0.
 fuzz-compile: build/release/build.ninja
 	@$(NINJA) -C build/release fuzz_compile
-	@build/release/bin/fuzz_compile $(N) $(SEED) build/wrong_graphs
+	@script/fuzz_on_all_cores build/release/bin/fuzz_compile $(N) $(SEED) build/wrong_graphs
 
 # Random graphs taken apart in every way: make fuzz-partial N=1000 SEED=0.
 fuzz-partial: build/release/build.ninja
 	@$(NINJA) -C build/release fuzz_partial
-	@build/release/bin/fuzz_partial $(N) $(SEED) build/wrong_graphs
+	@script/fuzz_on_all_cores build/release/bin/fuzz_partial $(N) $(SEED) build/wrong_graphs
 
 # Random graphs with planted defects, reduced, and by brute force: make fuzz-reduce N=100 SEED=0.
 fuzz-reduce: build/release/build.ninja
@@ -154,12 +154,12 @@ fuzz-reduce: build/release/build.ninja
 # Kernels of random graphs as the threads of a GPU run them: make fuzz-cuda N=1000 SEED=0.
 fuzz-cuda: build/release/build.ninja
 	@$(NINJA) -C build/release fuzz_cuda
-	@build/release/bin/fuzz_cuda $(N) $(SEED)
+	@script/fuzz_on_all_cores build/release/bin/fuzz_cuda $(N) $(SEED)
 
 # Random graphs with strides against them without: make fuzz-strides N=1000 SEED=0.
 fuzz-strides: build/release/build.ninja
 	@$(NINJA) -C build/release fuzz_strides
-	@build/release/bin/fuzz_strides $(N) $(SEED) build/wrong_graphs
+	@script/fuzz_on_all_cores build/release/bin/fuzz_strides $(N) $(SEED) build/wrong_graphs
 
 # Many processes on one cache, faults at each of its calls, altered entries:
 # make fuzz-cache P=64 G=200 R=20 N=1000000 SEED=0.
