@@ -82,9 +82,9 @@ Values quantile(Call& c, bool skips_nan) {
   if (!c.ok()) return {};
   const DType t = c.type(x).dtype;
   const bool many = c.has_tensor("q") && c.rank(c.tensor("q")) == 1;
-  V q = c.has_tensor("q") ? c.tensor("q")
-                          : c.op("full", {},
-                                 {{"size", Shape{}}, {"fill_value", c.value("q")}, {"dtype", t}});
+  V q = c.has_tensor("q")
+            ? c.tensor("q")
+            : c.op("full", {}, {{"size", Shape{}}, {"fill_value", c.value("q")}, {"dtype", t}});
   q = c.view(c.to(q, t), {c.type(q).numel()});
   const NamedAttrs over{{"dim", Dims{-1}}, {"keepdim", true}};
   const V nan = c.op("sum", {c.to(is_nan(c, x), t)}, over);
