@@ -232,10 +232,25 @@ class PythonLookup {
   std::unordered_map<uint64_t, NodeId> first_;
 };
 
+// Random calls stay, and so what they read: they change the generator's state in PyTorch.
+void drop_what_nothing_reads(Graph& g) {
+  std::set<ValueId> returned;
+  for (const Return& r : g.returns()) returned.insert(r.value);
+  for (NodeId n = g.last_node(); n.valid();) {
+    const NodeId before = g.prev_node(n);
+    const Node& node = g.node(n);
+    bool is_kept = has(traits_of(node), Trait::effect) || has(traits_of(node), Trait::random);
+    for (uint32_t k = 0; k < node.output_count && !is_kept; ++k)
+      is_kept = !g.uses(node.out(k)).empty() || returned.contains(node.out(k));
+    if (!is_kept) g.erase(n);
+    n = before;
+  }
+}
+
 }  // namespace
 
 void simplify_as_pytorch(Graph& joint) {
-  eliminate_dead_code(joint);
+  drop_what_nothing_reads(joint);
   std::set<ValueId> returned;
   for (const Return& r : joint.returns()) returned.insert(storage_of(joint, r.value));
   PythonLookup lookup(joint);

@@ -30,7 +30,8 @@ namespace cleave {
 // The time of a call, in ns, for the estimator profile.
 using MeasureCall = std::function<Result<int64_t>(const Graph&, NodeId)>;
 
-// What PyTorch does before partitioning: removes dead calls, then merges equal ones except `empty`,
+// What PyTorch does before partitioning: removes dead calls but random ones, then merges equal ones
+// except `empty`,
 // attention, and values that share memory with a returned value (fx_graph_cse of compile_utils.py).
 void simplify_as_pytorch(Graph& joint);
 

@@ -446,6 +446,31 @@ TEST(PytorchPartition, must_finish) {
   EXPECT_GT(cut(many_ways(28), 1).saved.size(), 0u);
 }
 
+// A random call that nothing reads changes the generator's state, so that PyTorch keeps it, and
+// what it reads is in memory for it: saving that costs half as much.
+TEST(PytorchPartition, random_calls_that_nothing_reads_stay) {
+  const auto cut_of = [](const char* unread) {
+    Graph joint = parsed(fmt::format(
+        "graph @main(%x: input f32[6,6] grad, %w: param f32[6,6], %s: rng_state i64[2], "
+        "%t: tangent f32[6,6]) {{\n"
+        "  %m = mm(%x, %w)\n  %a = neg(%m)\n  %b = neg(%a)\n  %c = neg(%b)\n  %d = neg(%c)\n"
+        "  %r = relu(%d)\n{}  %y = sin(%r)\n"
+        "  %z = cos(%r)\n  %g = mul(%t, %z)\n  %v = permute(%w; dims=[1,0])\n"
+        "  %dx = mm(%g, %v)\n  return %y, %dx -> grad %x\n}}\n",
+        unread));
+    simplify_as_pytorch(joint);
+    const Partition p = value_or_throw(pytorch_partition(joint, {}));
+    expect_halves(joint, p);
+    return test::saved_names(p);
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(cut_of(""), (Names{"w", "m"}));
+  EXPECT_EQ(cut_of("  %q = _softmax(%r; dim=1, half_to_float=false)\n"), (Names{"w", "m"}));
+  EXPECT_EQ(cut_of("  %q = _softmax(%r; dim=1, half_to_float=false)\n"
+                   "  %n, %k = native_dropout(%q, %s; p=0.5, train=true, stream=0)\n"),
+            (Names{"w", "r"}));
+}
+
 // The halves compute what the joint graph computes, bit for bit, at every budget and with every
 // solver.
 TEST(PytorchPartition, halves_at_every_budget) {
