@@ -16,8 +16,7 @@ ZERO_ON_DIAGONAL = ("torch.linalg.lu_factor: U has a zero on its diagonal, and u
 
 # What PyTorch checks a factor for, by the function that a user called.
 OF_FACTORS = {"linalg.cholesky": f"linalg.cholesky: {NOT_POSITIVE}", "cholesky": f"cholesky: {NOT_POSITIVE}",
-              "linalg.inv": SINGULAR, "torch.linalg.solve": NO_SOLUTION, "linalg.solve": NO_SOLUTION,
-              "torch.linalg.lu_factor": ZERO_ON_DIAGONAL}
+              "linalg.inv": SINGULAR, "torch.linalg.solve": NO_SOLUTION, "torch.linalg.lu_factor": ZERO_ON_DIAGONAL}
 
 
 def error_of_factor(api):
@@ -36,11 +35,11 @@ def _checked(y, info, message):
 
 
 def linalg_cholesky(self, *, upper=False):
-    return _checked(*aten.linalg_cholesky_ex.default(self, upper=upper), f"linalg.cholesky: {NOT_POSITIVE}")
+    return _checked(*aten.linalg_cholesky_ex.default(self, upper=upper), OF_FACTORS["linalg.cholesky"])
 
 
 def cholesky(self, upper=False):
-    return _checked(*aten.linalg_cholesky_ex.default(self, upper=upper), f"cholesky: {NOT_POSITIVE}")
+    return _checked(*aten.linalg_cholesky_ex.default(self, upper=upper), OF_FACTORS["cholesky"])
 
 
 def linalg_inv(A):

@@ -5,8 +5,6 @@
 //
 // What is returned then, y, is _functional_assert_async(c, y): a run whose c is 0 fails with the
 // message. Source: torch/_higher_order_ops/effects.py, PyTorch 2.13.
-#include <algorithm>
-
 #include "import/exported/factor_errors.h"
 #include "import/exported/graph_reader.h"
 

@@ -4,9 +4,10 @@
 
 namespace cleave::exported {
 
-constexpr const char* not_positive =
+constexpr const char* linalg_not_positive =
     "linalg.cholesky: The factorization could not be completed because the input is not "
     "positive-definite";
+constexpr const char* not_positive = linalg_not_positive + 7;  // of torch.cholesky: no "linalg."
 constexpr const char* singular =
     "linalg.inv: The inversion could not be completed because the input matrix is singular";
 constexpr const char* no_solution =
@@ -17,7 +18,8 @@ constexpr const char* zero_on_diagonal =
 
 // The error of the function that a check of `info` names; null: another function.
 constexpr const char* factor_error(std::string_view function) {
-  if (function == "linalg.cholesky" || function == "cholesky") return not_positive;
+  if (function == "linalg.cholesky") return linalg_not_positive;
+  if (function == "cholesky") return not_positive;
   if (function == "linalg.inv") return singular;
   if (function == "torch.linalg.solve") return no_solution;
   if (function == "torch.linalg.lu_factor") return zero_on_diagonal;

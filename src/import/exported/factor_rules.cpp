@@ -28,10 +28,10 @@ Values made(Call& c, const std::string& op, std::vector<CallOperand> operands,
   return out;
 }
 
-Values cholesky(Call& c) {
+Values cholesky(Call& c, const char* error) {
   const Values both =
       made(c, "linalg_cholesky_ex", {c.tensor("self")}, {{"upper", c.flag("upper", false)}});
-  return {checked(c, both[0], both[1], not_positive)};
+  return {checked(c, both[0], both[1], error)};
 }
 
 Values inverse(Call& c) { return {inverse_of(c, matrix_of(c))}; }
@@ -90,8 +90,8 @@ ValueId inverse_of(Call& c, ValueId x) {
 
 std::span<const RuleRow> factor_rules() {
   static constexpr RuleRow rows[] = {
-      {"linalg_cholesky", cholesky},
-      {"cholesky", cholesky},
+      {"linalg_cholesky", [](Call& c) { return cholesky(c, linalg_not_positive); }},
+      {"cholesky", [](Call& c) { return cholesky(c, not_positive); }},
       {"linalg_inv", inverse},
       {"inverse", inverse},
       {"linalg_solve", solve},
