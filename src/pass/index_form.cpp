@@ -135,8 +135,10 @@ class FormRules {
   bool of_bools() const { return has_operands(true); }
   // Of one dtype: others are converted, which may round.
   bool of_numbers() const {
+    const Type* first = nullptr;
     return has_operands(false) && std::ranges::all_of(op_.types(), [&](const Type* t) {
-             return t == nullptr || t->dtype == op_.in_type(0).dtype;
+             if (t != nullptr && first == nullptr) first = t;
+             return t == nullptr || t->dtype == first->dtype;
            });
   }
   bool has_operands(bool are_bools) const {
@@ -152,8 +154,9 @@ class FormRules {
       return x ? Form(broadcast(*x, shape_)) : Form();
     }
     const AttrValue& given = op_.number(operand);
-    const DType t = op_.in_type(0).dtype;
+    const DType t = op_.in_type(1 - operand).dtype;  // of two operands one is a tensor
     const std::optional<int64_t> number = whole(given);
+    if (number && t == DType::boolean) return constant(shape_, *number != 0 ? 0 : -1);
     if (!number || (is_integer(t) && !given.is_int())) return {};
     return checked(constant(shape_, *number), t);
   }

@@ -166,6 +166,8 @@ class Program {
     const std::string name = names[upto(5)];
     if (name == "_to_copy")
       return add(fmt::format("_to_copy(%{}; dtype={})", x.name, dtypes[upto(3)]), x.shape, false);
+    if (name != "neg" && upto(3) == 0)  // a number comes first
+      return add(fmt::format("{}(%{}; self={})", name, x.name, upto(8) - 4), x.shape, false);
     const bool is_unary = name == "neg";
     add(fmt::format("{}(%{}{})", name, x.name, is_unary ? "" : other(x)), x.shape, false);
   }
@@ -179,6 +181,10 @@ class Program {
     static constexpr const char* names[] = {"logical_and", "bitwise_and", "logical_or",
                                             "bitwise_or",  "logical_not", "bitwise_not"};
     const int64_t k = upto(5);
+    if (k < 4 && k % 2 == 1 && upto(2) == 0)
+      return add(fmt::format("{}(%{}; {}={})", names[k], x.name, upto(1) ? "self" : "other",
+                             upto(1) ? "true" : "false"),
+                 x.shape, true);
     add(fmt::format("{}(%{}{})", names[k], x.name, k < 4 ? other(x) : ""), x.shape, true);
   }
 
