@@ -9,6 +9,7 @@
 #include "cut/repeat_calls.h"
 #include "cut/split_joint.h"
 #include "ir/edit.h"
+#include "ir/subgraph.h"
 
 namespace cleave {
 namespace {
