@@ -98,6 +98,19 @@ TEST(WriteOrder, windows_add_in_order) {
     }
 }
 
+TEST(WriteOrder, averages_add_in_order) {
+  const double big = 134217728;
+  const Arrays y = by_compiled(
+                       "graph @main(%x: input f32[1,1,1,3], %g: input f32[1,1,1,3]) {\n"
+                       "  %a = avg_pool2d_backward(%g, %x; kernel_size=[1,3], stride=[1,1], "
+                       "padding=[0,1], ceil_mode=false, count_include_pad=true, "
+                       "divisor_override=1)\n  return %a\n}\n",
+                       {{"x", floats(DType::f32, {1, 1, 1, 3}, {0, 0, 0})},
+                        {"g", floats(DType::f32, {1, 1, 1, 3}, {big, -big, 1})}})
+                       .results;
+  EXPECT_EQ(y[0].f, (std::vector<double>{0, 1, -big}));
+}
+
 TEST(WriteOrder, many_columns_and_rows) {
   Inputs in = {{"i", Array(DType::i64, {300})}, {"g", scattered(DType::f32, {300, 133}, 3)}};
   for (int64_t k = 0; k < 300; ++k) in.at("i").i[k] = (k * k) % 37;
