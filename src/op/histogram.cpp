@@ -8,12 +8,13 @@
 //   (C3) min and max are finite, and min is at most max; both are below 2^31 if self is integer
 //
 // Elements outside and NaN don't count. Where min is max, the range is that of the elements, which
-// must be finite; where those are equal too, or there are none, it is [min - 1, max + 1]. Each step
-// of the place is rounded to self's dtype, as in ATen; of integers, which ATen takes on GPUs alone,
-// it is computed in i64. There is no gradient, as in ATen.
+// must be finite; where those are equal too, or there are none, it is [min - 1, max + 1]. The range
+// and each step of the place are rounded to self's dtype, as in ATen; of integers, which ATen takes
+// on GPUs alone, it is computed in i64. There is no gradient, as in ATen.
 // Source: aten/src/ATen/native/cpu/HistogramKernel.cpp, PyTorch 2.13.
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "op/cost.h"
 #include "op/dims.h"
@@ -44,6 +45,12 @@ Range given_range(const OpView& op) {
     return is_floating(t) ? round_to(t, v) : std::trunc(v);
   };
   return {in_dtype("min"), in_dtype("max")};
+}
+
+// Of elements that all equal x: one less and one more, in x's dtype.
+Range around(DType t, double x) {
+  if (!is_floating(t)) return {x - 1, x + 1};
+  return {round_to(t, x - 1), round_to(t, x + 1)};
 }
 
 Result<Types> infer(const OpView& op) {
@@ -87,7 +94,7 @@ Result<Arrays> reference(const OpView& op, std::span<const Array* const> in) {
       r = {std::min(r.low, x.number(i)), std::max(r.high, x.number(i))};
     }
   }
-  if (r.low == r.high) r = {r.low - 1, r.high + 1};
+  if (r.low == r.high) r = around(x.dtype, r.low);
   std::vector<int64_t> counts(static_cast<size_t>(bins), 0);
   for (int64_t i = 0; i < x.numel(); ++i)
     if (x.number(i) >= r.low && x.number(i) <= r.high)
@@ -136,7 +143,7 @@ class HistogramLoops {
     given_ = given_range(op_);
     if (given_.low != given_.high) return;
     if (numel_of(shape_) == 0) {
-      given_ = {given_.low - 1, given_.high + 1};
+      given_ = around(stored_, given_.low);
       return;
     }
     range_ = k_.scratch(type_, {2});
@@ -149,8 +156,8 @@ class HistogramLoops {
       if (is_floating(type_))
         k_.check(test(Op::eq, high - high + (low - low), number(0)), not_finite);
       const Expr more = select(test(Op::eq, low, high), number(1), number(0));
-      k_.store(range_, {Expr(0)}, low - more);
-      k_.store(range_, {Expr(1)}, high + more);
+      k_.store(range_, {Expr(0)}, rounded(low - more));
+      k_.store(range_, {Expr(1)}, rounded(high + more));
     });
   }
   Expr bound(bool is_high) {
@@ -196,6 +203,12 @@ Samples samples() {
   const SampleTensor odd = f32({8}).with({NAN, INFINITY, -INFINITY, 0, 1, -0.0, 0.999, 1.001});
   out.push_back(call(odd, 2, 0, 1));
   out.push_back(call(f32({2}).with({2, 2}), 4, 0, 0));
+  // In the middle, at the border of two parts: how the range is rounded says which counts it.
+  for (const auto& [t, x] : {std::pair{DType::f16, -0.942},
+                             {DType::bf16, -0.66015625},
+                             {DType::f32, -0.656375},
+                             {DType::f64, 0.3}})
+    out.push_back(call(sample(t, {1}).with({x}), 2, 0, 0));
   out.push_back(call(f32({3}).with({0.1, 0.2, 0.3}), 10, 0.0, 1.0));
   out.push_back(call(f64({2, 50}), 100, -2, 2));
   out.push_back(call(f32({3}).with({-3e38, 0, 3e38}), 4, 0, 0));
