@@ -59,6 +59,12 @@ Status write_text(const std::string& path, const std::string& text) {
 
 namespace {
 
+// A complex tensor as graphs have it: its last dim is (real part, imaginary part).
+Array parts_from_memory(std::vector<int64_t> shape, const std::byte* data) {
+  shape.push_back(2);
+  return from_memory(DType::f32, shape, data);
+}
+
 Result<Program> parsed(const std::string& text, const std::string& path, const OpRegistry& ops) {
   CLEAVE_TRY(Program p,
              parse(text, path == "-" ? "stdin" : path, ops, exported::aten_composites()));
@@ -68,37 +74,36 @@ Result<Program> parsed(const std::string& text, const std::string& path, const O
 
 // Weights as the engines read them.
 template <class Imported>
-Result<Model> model_of(Imported imported, const std::string& path) {
+Model model_of(Imported imported) {
   Model m{std::move(imported.program), {}};
   for (const auto& [name, t] : imported.weights) {
-    if (t.dtype() == DType::c64) return unsupported("{}: {}: complex tensors", path, name);
-    m.weights.emplace(name,
-                      from_memory(t.dtype(), t.shape(), static_cast<const std::byte*>(t.data())));
+    const auto* const data = static_cast<const std::byte*>(t.data());
+    m.weights.emplace(name, t.dtype() == DType::c64 ? parts_from_memory(t.shape(), data)
+                                                    : from_memory(t.dtype(), t.shape(), data));
   }
   return m;
 }
 
-Result<Model> exported_model(const ZipArchive& zip, const std::string& path, const OpRegistry& ops,
-                             WeightBytes weights) {
+Result<Model> exported_model(const ZipArchive& zip, const OpRegistry& ops, WeightBytes weights) {
   CLEAVE_TRY(ImportedModel imported, import_exported(zip, ops, {.weights = weights}));
-  return model_of(std::move(imported), path);
+  return model_of(std::move(imported));
 }
 
 Result<Model> read_any(const std::string& path, const OpRegistry& ops, WeightBytes weights) {
   if (path != "-" && path.ends_with(".pt2")) {
     CLEAVE_TRY(const ZipArchive zip, ZipArchive::open(path));
-    return exported_model(zip, path, ops, weights);
+    return exported_model(zip, ops, weights);
   }
   if (is_onnx(path)) {
     CLEAVE_TRY(onnx::ImportedModel imported, onnx::import_onnx(path, ops));
-    return model_of(std::move(imported), path);
+    return model_of(std::move(imported));
   }
   CLEAVE_TRY(const std::string text, read_bytes(path, largest_program_mib));
   if (ZipArchive::begins(text)) {
     const auto bytes = std::as_bytes(std::span(text));
     CLEAVE_TRY(const ZipArchive zip,
                ZipArchive::from_bytes({bytes.begin(), bytes.end()}, path == "-" ? "stdin" : path));
-    return exported_model(zip, path, ops, weights);
+    return exported_model(zip, ops, weights);
   }
   CLEAVE_TRY(Program p, parsed(text, path, ops));
   return Model{std::move(p), {}};
@@ -134,8 +139,10 @@ Result<std::map<std::string, Array>> read_tensors(const std::string& path) {
   CLEAVE_TRY(SafetensorsFile file, open_tensors(path));
   std::map<std::string, Array> out;
   for (const TensorEntry& e : file.entries()) {
-    if (e.dtype == DType::c64) return unsupported("{}: {}: complex tensors", path, e.name);
-    out.emplace(e.name, from_memory(e.dtype, e.shape, e.data.data()));
+    if (e.dtype == DType::c64)
+      out.emplace(e.name, parts_from_memory(e.shape, e.data.data()));
+    else
+      out.emplace(e.name, from_memory(e.dtype, e.shape, e.data.data()));
   }
   return out;
 }

@@ -34,7 +34,7 @@ Result<SafetensorsFile> open_tensors(const std::string& path);
 // The tensors of `path`, and those weights that it doesn't have; none of a path that is empty.
 Result<std::map<std::string, Array>> read_inputs(const std::string& path,
                                                  std::map<std::string, Array> weights);
-// Tensors by name; `-` is stdin or stdout.
+// Tensors by name; `-` is stdin or stdout. A complex one (C64) is read as the tensor of its parts.
 Result<std::map<std::string, Array>> read_tensors(const std::string& path);
 Status write_tensors(const std::string& path, const std::map<std::string, Array>& tensors);
 // The tensors as a file in memory; errors name `name`.

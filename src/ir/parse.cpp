@@ -110,7 +110,7 @@ Status FileParser::read_placeholder() {
     return lex_.error(name.at, rule::taken, "the name %{} is taken, expected a new one", name.text);
   SymInfo info;
   Type type;
-  bool grad = false;
+  bool grad = false, is_complex = false;
   const uint32_t type_at = lex_.peek().at;
   if (*role == Role::symint) {
     if (!is_symbol_name(name.text))
@@ -120,13 +120,14 @@ Status FileParser::read_placeholder() {
                         name.text);
     CLEAVE_CHECK(read_symint(info));
   } else {
-    CLEAVE_TRY(type, literals_.read_type());
+    CLEAVE_TRY(type, statements_.read_type(is_complex));
     if (type.is_none)
       return lex_.error(type_at, rule::type, "a placeholder of type none, expected a tensor");
     grad = lex_.accept_word("grad");
   }
   auto added = graph_->add_placeholder(*role, std::string(name.text), std::move(type), grad, info);
   if (!added.ok()) return lex_.error(type_at, rule::refused, "{}", added.failure().message);
+  if (is_complex) statements_.note_complex(graph_->find(name.text));
   return {};
 }
 

@@ -162,10 +162,12 @@ Result<Device> LiteralParser::read_device() {
   return Device{DeviceKind::cuda, static_cast<int16_t>(index)};
 }
 
-Result<Type> LiteralParser::read_type() {
+Result<Type> LiteralParser::read_type(bool* is_complex) {
   CLEAVE_TRY(Token t, lex_.expect(TokenKind::word, "a type such as f32[2,3]"));
   if (t.text == "none") return Type::none();
-  std::optional<DType> dtype = dtype_named(t.text);
+  const bool in_parts = is_complex && (t.text == "c64" || t.text == "c128");
+  std::optional<DType> dtype =
+      in_parts ? std::optional(t.text == "c64" ? DType::f32 : DType::f64) : dtype_named(t.text);
   if (!dtype)
     return lex_.error(t.at, rule::type,
                       "the dtype '{}' is not known, expected one of f64 f32 bf16 f16 i64 i32 i16 "
@@ -176,6 +178,14 @@ Result<Type> LiteralParser::read_type() {
   Type type(*dtype, std::move(shape));
   if (lex_.accept_mark('{')) { CLEAVE_TRY(type.strides, read_shape('}')); }
   if (lex_.at(TokenKind::graph)) { CLEAVE_TRY(type.device, read_device()); }
+  if (in_parts) {
+    *is_complex = true;
+    type.shape.emplace_back(2);
+    if (type.strides) {
+      for (Dim& stride : *type.strides) stride = stride * Dim(2);
+      type.strides->emplace_back(1);
+    }
+  }
   if (Status s = check_type_limits(type); !s.ok())
     return lex_.error(t.at, rule::refused, "{}", s.failure().message);
   return type;

@@ -28,7 +28,9 @@ class LiteralParser {
   void set_env(const SymEnv& env) { env_ = &env; }
 
   Result<Dim> read_size();
-  Result<Type> read_type();
+  // is_complex: if not null, the type of complex tensors (c64, c128) is that of their parts, and
+  // this says so.
+  Result<Type> read_type(bool* is_complex = nullptr);
   Result<AttrValue> read_value();
   // An integer in [lo, hi] without symbols; it may be negative.
   Result<int64_t> read_integer(int64_t lo, int64_t hi);

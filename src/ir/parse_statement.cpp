@@ -24,6 +24,7 @@ std::string counted(size_t n, const char* what) {
 void StatementParser::begin_graph(Graph& graph) {
   graph_ = &graph;
   unused_.clear();
+  complex_.clear();
   last_file_ = 0;
 }
 
@@ -33,6 +34,7 @@ Status StatementParser::read() {
   operand_count_ = 0;
   given_.clear();
   types_.clear();
+  type_is_complex_.clear();
   type_at_.clear();
   has_types_ = false;
   if (lex_.at(TokenKind::value)) { CLEAVE_CHECK(read_results()); }
@@ -251,13 +253,19 @@ Status StatementParser::read_memory_budget() {
   return {};
 }
 
+Result<Type> StatementParser::read_type(bool& is_complex) {
+  return literals_.read_type(composites_ ? &is_complex : nullptr);
+}
+
 Status StatementParser::read_types() {
   const uint32_t at = lex_.take().at;
   has_types_ = true;
   do {
     type_at_.push_back(lex_.peek().at);
-    CLEAVE_TRY(Type t, literals_.read_type());
+    bool is_complex = false;
+    CLEAVE_TRY(Type t, read_type(is_complex));
     types_.push_back(std::move(t));
+    type_is_complex_.push_back(is_complex);
   } while (lex_.accept_mark(','));
   if (types_.size() == spec_.names.size()) return {};
   return lex_.error(at, rule::results, "{}, expected one for each of {}",
@@ -306,7 +314,7 @@ Status StatementParser::read_source() {
 // ---- the node
 
 Status StatementParser::add() {
-  if (is_composite_) return add_composite();
+  if (is_composite_ || touches_complex()) return add_composite();
   const size_t names = spec_.names.size();
   auto added = graph_->take_node(spec_);
   if (!added.ok()) return explain(std::move(added).failure());

@@ -6,6 +6,8 @@
 //   operands  = operand {"," operand};  operand = %name | none | "[" [item {"," item}] "]"
 //   attributes = name "=" value {"," name "=" value}, after ";" if operands precede them
 //
+// Complex tensors are read as their parts, and calls of them as calls of those.
+//
 // A number given where the signature allows one for a tensor is an attribute of that name; the
 // other operands keep their order. The types are compared with those that the operator infers;
 // `none` marks an unused result. A call of a composite (ir/composites.h) becomes several nodes.
@@ -31,6 +33,10 @@ class StatementParser {
   Status read();
   // A %name that is defined and not declared unused, as an operand or in a return.
   Result<ValueId> read_value_name();
+  // Of a placeholder or a result, as the graph has it: see note_complex.
+  Result<Type> read_type(bool& is_complex);
+  // The value is the parts of what the text has as a complex tensor.
+  void note_complex(ValueId v) { complex_.insert(v.v); }
 
  private:
   struct Operand {
@@ -58,6 +64,10 @@ class StatementParser {
   Status add();
   Status add_composite();
   Status check_composite();
+  bool is_complex(ValueId v) const { return v.valid() && complex_.contains(v.v); }
+  bool touches_complex() const;
+  Result<ComplexCall> complex_call() const;
+  Result<Values> expand(Builder& b) const;
   Failure explain(Failure failure);
   Status check_types(const Values& results);
   Failure unknown_op(const Token& name) const;
@@ -68,7 +78,8 @@ class StatementParser {
   const OpRegistry& ops_;
   const Composites* const composites_;
   Graph* graph_ = nullptr;
-  std::unordered_set<uint32_t> unused_;  // values declared none
+  std::unordered_set<uint32_t> unused_;   // values declared none
+  std::unordered_set<uint32_t> complex_;  // values that are parts
   uint32_t last_file_ = 0;
 
   // The statement being read; kept to reuse the memory.
@@ -80,6 +91,7 @@ class StatementParser {
   size_t operand_count_ = 0;
   std::vector<GivenAttr> given_;
   std::vector<Type> types_;
+  std::vector<bool> type_is_complex_;
   std::vector<uint32_t> type_at_;
   bool has_types_ = false;
 };

@@ -8,9 +8,6 @@ namespace {
 constexpr std::string_view by_values =
     "the size of its result depends on values; keep the mask and use where, masked_fill or "
     "index_put";
-constexpr std::string_view complex_values =
-    "complex tensors have no arithmetic here; fft_c2c, fft_c2r and fft_r2c take pairs (real part, "
-    "imaginary part), as which .pt2 files are read";
 constexpr std::string_view no_strides =
     "values are row-major in a graph, and where they lie in memory is lowering's choice";
 
@@ -18,9 +15,6 @@ constexpr UncoveredOp table[] = {
     {"_assert_async", "it has no result; check the values before they are given to the program"},
     {"_assert_scalar", "it has no result; the range of a symint says the same"},
     {"_assert_tensor_metadata", "it has no result, and types are checked when a graph is read"},
-    {"_fft_c2c", complex_values},
-    {"_fft_c2r", complex_values},
-    {"_fft_r2c", complex_values},
     {"_local_scalar_dense",
      "it hands a value to the host, which has no part in a graph; keep the "
      "tensor of one element, or give the number as an input"},

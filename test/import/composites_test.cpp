@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <regex>
 #include <set>
 
 #include "interp/interpret.h"
@@ -104,6 +105,25 @@ struct TextCall {
 
 // One call of each, as PyTorch's decomposed graphs have them.
 const TextCall calls[] = {
+    {"%z: input c64[3,2]", "%y = _conj(%z) : c64[3,2]"},
+    {"%z: input c64[3,2]", "%y = _conj_physical(%z) : c64[3,2]"},
+    {"%z: input c64[3,5]", "%y = _fft_c2c(%z; dim=[1], normalization=0, forward=true) : c64[3,5]"},
+    {"%z: input c64[3,5]",
+     "%y = _fft_c2r(%z; dim=[0,1], normalization=2, last_dim_size=8) : f32[3,8]"},
+    {"%x: input f64[3,8]",
+     "%y = _fft_r2c(%x; dim=[1], normalization=1, onesided=true) : c128[3,5]"},
+    {"%z: input c64[3,2]", "%y = _neg_view(%z) : c64[3,2]"},
+    {"%a: input f32[3,1], %b: input f32[2]", "%y = complex(%a, %b) : c64[3,2]"},
+    {"%z: input c64[3,2]", "%y = conj(%z) : c64[3,2]"},
+    {"%z: input c64[3,2]", "%y = conj_physical(%z) : c64[3,2]"},
+    {"%z: input c64[3,2]", "%y = imag(%z) : f32[3,2]"},
+    {"%a: input f32[3,2], %b: input f32[3,2]", "%y = polar(%a, %b) : c64[3,2]"},
+    {"%z: input c64[3,2]", "%y = real(%z) : f32[3,2]"},
+    {"%z: input c64[3,2]", "%y = resolve_conj(%z) : c64[3,2]"},
+    {"%z: input c64[3,2]", "%y = resolve_neg(%z) : c64[3,2]"},
+    {"%z: input c64[3,2]", "%y = sgn(%z) : c64[3,2]"},
+    {"%x: input f32[3,2,2]", "%y = view_as_complex(%x) : c64[3,2]"},
+    {"%z: input c64[3,2]", "%y = view_as_real(%z) : f32[3,2,2]"},
     {"%a: input i64[6]", "%y = __lshift__(%a; other=2) : i64[6]"},
     {"%w: input f32[5,3], %i: input i64[4], %o: input i64[2]",
      "%y, %b, %c, %d = _embedding_bag_forward_only(%w, %i, %o; mode=1) : f32[2,3], i64[4], i64[2], "
@@ -186,7 +206,19 @@ TEST(Composites, each_is_read_with_its_types) {
   EXPECT_EQ(std::vector<std::string>(names.begin(), names.end()), aten_composite_names());
 }
 
+// The text with every tensor on a GPU.
+std::string on_device(const std::string& text) {
+  static const std::regex types("((f|i|u|bf|c)(8|16|32|64|128)|bool)(\\[[^\\]]*\\])");
+  return std::regex_replace(text, types, "$&@cuda:0");
+}
+
 TEST(Composites, values_on_a_device_stay_there) {
+  for (const TextCall& call : calls) {
+    if (call.inputs.empty()) continue;  // indices are made on the CPU
+    const Result<cleave::Program> p = read(
+        on_device("graph @g(" + call.inputs + ") {\n  " + call.statement + "\n  return %y\n}\n"));
+    EXPECT_TRUE(p.ok()) << p.failure().message;
+  }
   const Result<cleave::Program> p = read(
       "graph @g(%x: input f32[2,3]@cuda:0) {\n"
       "  %y, %i = cummax(%x; dim=1) : f32[2,3]@cuda:0, i64[2,3]@cuda:0\n"
@@ -209,6 +241,68 @@ TEST(Composites, halves_are_rounded_once) {
       "graph @g(%a: input bf16[3], %b: input bf16[3]) {\n"
       "  %y = dist(%a, %b) : bf16[]\n  return %y\n}\n");
   EXPECT_TRUE(p.ok()) << p.failure().message;
+}
+
+// Rotary embedding as the first Llama has it, by numbers: (1 + 2i) i, (3 - i) (-1), |.|
+TEST(Composites, complex_tensors_are_their_parts) {
+  const Result<cleave::Program> p = read(
+      "graph @g(%x: input f32[2,2] grad, %t: const c64[2], %n: input f32[2]) {\n"
+      "  %z = view_as_complex(%x) : c64[2]\n"
+      "  %abs_1 = mul(%z, %t) : c64[2]\n"
+      "  %w = mul(%abs_1; other=2) : c64[2]\n"
+      "  %s = slice(%w; dim=-1, start=1) : c64[1]\n"
+      "  %v = mul(%s, %n) : c64[2]\n"
+      "  %abs_2 = abs(%v) : f32[2]\n"
+      "  %a, %b = split(%w; split_size=1) : c64[1], c64[1]\n"
+      "  %c = cat([%a, %b]) : c64[2]\n"
+      "  %y = view_as_real(%c) : f32[2,2]\n  return %y, %abs_2\n}\n");
+  ASSERT_TRUE(p.ok()) << p.failure().message;
+  Array x(DType::f32, {2, 2}), t(DType::f32, {2, 2}), n(DType::f32, {2});
+  const auto fill = [](Array& a, const Numbers& values) {
+    for (size_t k = 0; k < values.size(); ++k) a.set(static_cast<int64_t>(k), values[k]);
+  };
+  fill(x, {1, 2, 3, -4});
+  fill(t, {0, 1, -1, 0});
+  fill(n, {1, -3});
+  const Result<Arrays> made = interpret(p->main, {{"x", x}, {"t", t}, {"n", n}});
+  ASSERT_TRUE(made.ok()) << made.failure().message;
+  const auto numbers = [](const Array& a) {
+    Numbers out;
+    for (int64_t i = 0; i < a.numel(); ++i) out.push_back(a.number(i));
+    return out;
+  };
+  EXPECT_EQ(numbers(made->at(0)), (Numbers{-4, 2, -6, 8}));
+  EXPECT_EQ(numbers(made->at(1)), (Numbers{10, 30}));
+}
+
+TEST(Composites, complex_tensors_of_sizes_with_symbols) {
+  const Result<cleave::Program> p = read(
+      "graph @g(%n: symint range(2,100), %z: input c64[n,3]{3,1}) {\n"
+      "  %t = permute(%z; dims=[1,0]) : c64[3,n]\n"
+      "  %y = mm(%z, %t) !recompute(must_save) : c64[n,n]\n"
+      "  %s = sum(%y; dim=[-1]) : c64[n]\n  return %s\n}\n");
+  ASSERT_TRUE(p.ok()) << p.failure().message;
+  EXPECT_EQ(p->main.type(p->main.find("z")).text(), "f32[n,3,2]{6,2,1}");
+  EXPECT_EQ(p->main.type(p->main.find("s")).text(), "f32[n,2]");
+}
+
+TEST(Composites, messages_of_complex_tensors) {
+  const auto message = [](const std::string& statement) {
+    const Result<cleave::Program> p = read("graph @g(%x: input f32[2], %z: input c64[2]) {\n  " +
+                                           statement + "\n  return %x\n}\n");
+    return p.ok() ? "read" : p.failure().message.substr(0, p.failure().message.find('\n'));
+  };
+  EXPECT_EQ(message("%y = polar(%x, %x)"),
+            "t:2:8: P20: polar has complex tensors, expected the type of its result, such as "
+            "c64[2]");
+  EXPECT_EQ(message("%y = mul(%z, %z)"),
+            "t:2:8: P20: mul of complex tensors, expected the types of its results behind ':'");
+  EXPECT_EQ(message("%y = tan(%z) : c64[2]"),
+            "t:2:8: P20: the operator tan of complex tensors is not covered");
+  EXPECT_EQ(message("%y = mul(%z, %x) : c64[3]"),
+            "t:2:22: P17: f32[3,2] is given, expected f32[2,2]");
+  EXPECT_EQ(message("%y = cos(%z) : c65[2]").substr(0, 40),
+            "t:2:18: P8: the dtype 'c65' is not known");
 }
 
 TEST(Composites, messages) {

@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "import/exported/complex_rules.h"
+#include "import/exported/complex_views.h"
 #include "import/exported/rules.h"
 
 namespace cleave::exported {
@@ -73,6 +75,26 @@ constexpr const char* signatures[] = {
     "var_mean.correction(Tensor self, int[]? dim=None, *, Scalar? correction=None, "
     "bool keepdim=False) -> (Tensor, Tensor)"};
 
+// Those that have complex tensors alone.
+constexpr const char* complex_signatures[] = {
+    "_conj(Tensor self) -> Tensor",
+    "_conj_physical(Tensor self) -> Tensor",
+    "_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor",
+    "_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor",
+    "_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor",
+    "_neg_view(Tensor self) -> Tensor",
+    "complex(Tensor real, Tensor imag) -> Tensor",
+    "conj(Tensor self) -> Tensor",
+    "conj_physical(Tensor self) -> Tensor",
+    "imag(Tensor self) -> Tensor",
+    "polar(Tensor abs, Tensor angle) -> Tensor",
+    "real(Tensor self) -> Tensor",
+    "resolve_conj(Tensor self) -> Tensor",
+    "resolve_neg(Tensor self) -> Tensor",
+    "sgn(Tensor self) -> Tensor",
+    "view_as_complex(Tensor self) -> Tensor",
+    "view_as_real(Tensor self) -> Tensor"};
+
 OpDef entry(std::string name, std::string signature) {
   const Absent none{"a composite has no rules"};
   return {.name = std::move(name),
@@ -114,6 +136,18 @@ class Arguments {
     }
   }
 
+  // With what the text says of which are complex; its types are those of `g`.
+  void note(const cleave::Graph& g, const NodeSpec& call, const ComplexCall& complex) {
+    for (size_t k = 0; k < call.inputs.size(); ++k)
+      if (const ValueId v = call.inputs[k]; v.valid())
+        metas_[name_of(v)] = {.dtype = g.type(v).dtype, .is_complex = complex.inputs[k]};
+    for (size_t k = 0; k < complex.results.size(); ++k) {
+      const std::string name = fmt::format("result {}", k);
+      metas_[name] = {.dtype = complex.result_types[k].dtype, .is_complex = complex.results[k]};
+      node_.outputs.push_back({.kind = Argument::Kind::tensor, .text = name});
+    }
+  }
+
   const Node& node() const { return node_; }
   // It refers to this.
   Call::Context context() {
@@ -129,14 +163,19 @@ class Arguments {
         .write = [](const std::string&, ValueId) -> Status {
           return unsupported("a write into the memory of an operand");
         },
-        .meta = [](const std::string&) -> const TensorMeta* { return nullptr; },
+        .meta = [this](const std::string& name) -> const TensorMeta* {
+          const auto at = metas_.find(name);
+          return at == metas_.end() ? nullptr : &at->second;
+        },
         .item = [](const std::string&) { return ValueId::none(); }};
   }
 
  private:
+  static std::string name_of(ValueId v) { return fmt::format("{}", v.v); }
+
   Argument of(ValueId v) {
     if (!v.valid()) return {};
-    const std::string name = fmt::format("{}", v.v);
+    const std::string name = name_of(v);
     tensors_.emplace(name, v);
     return {.kind = Argument::Kind::tensor, .text = name};
   }
@@ -165,7 +204,22 @@ class Arguments {
   Node node_;
   std::map<std::string, ValueId> tensors_;
   std::map<std::string, AttrValue> symbols_;
+  std::map<std::string, TensorMeta> metas_;
 };
+
+// The results of a call of complex tensors that shows memory of its operand.
+Values viewed(Call& call, const std::string& name) {
+  const ValueId self = call.tensor("self");
+  if (!call.ok()) return {};
+  const Views views = complex_views_of(name, call, self, true);
+  Values out;
+  for (const std::vector<ViewStep>& steps : views.results) {
+    ValueId v = self;
+    for (const ViewStep& step : steps) v = call.op(step.op, {v}, step.attrs);
+    out.push_back(v);
+  }
+  return out;
+}
 
 // The dtype that a rule's results of f32 are rounded to, where it computes in f32: its operands'.
 std::optional<DType> narrow_dtype(const cleave::Graph& g, const NodeSpec& call) {
@@ -180,17 +234,8 @@ std::optional<DType> narrow_dtype(const cleave::Graph& g, const NodeSpec& call) 
 class AtenComposites : public Composites {
  public:
   AtenComposites() {
-    for (const char* const text : signatures) {
-      const std::string_view whole = text;
-      const std::string_view target = whole.substr(0, whole.find('('));
-      const size_t dot = target.find('.');
-      const std::string name(target.substr(0, dot));
-      std::string overload(dot == target.npos ? "" : target.substr(dot + 1));
-      OpDef def = entry(name, std::string(whole.substr(target.size())));
-      def.schema = value_or_bug(parse_schema(def.signature));
-      const auto at = entries_.emplace(name, Entry{std::move(def), std::move(overload)});
-      overloads_.emplace(&at->second.def, &at->second.overload);
-    }
+    for (const char* const text : signatures) add(text);
+    for (const char* const text : complex_signatures) add(text);
   }
 
   const OpDef* find(std::string_view name, size_t results) const override {
@@ -210,6 +255,9 @@ class AtenComposites : public Composites {
   Result<Values> expand(Builder& b, const NodeSpec& call) const override {
     const std::string& overload = *overloads_.at(call.op);
     const Rule rule = find_rule(call.op->name, overload);
+    if (!rule && covers_complex(call.op->name, overload))
+      return user_error("{} has complex tensors, expected the type of its result, such as c64[2]",
+                        call.op->name);
     if (!rule) return bug("{} has no rule", call.op->name);
     Arguments arguments(call, overload);
     const Call::Context context = arguments.context();
@@ -224,11 +272,38 @@ class AtenComposites : public Composites {
     return results;
   }
 
+  Result<Values> expand_complex(Builder& b, const NodeSpec& call,
+                                const ComplexCall& complex) const override {
+    const std::string& name = call.op->name;
+    const Rule rule = find_complex_rule(name, "");
+    if (!rule && !is_complex_view(name))
+      return unsupported("the operator {} of complex tensors is not covered", name);
+    Arguments arguments(call, "");
+    arguments.note(b.graph(), call, complex);
+    const Call::Context context = arguments.context();
+    Call at(arguments.node(), b, context);
+    Values results = rule ? rule(at) : viewed(at, name);
+    CLEAVE_CHECK(b.status());
+    return results;
+  }
+
  private:
   struct Entry {
     OpDef def;
     std::string overload;
   };
+
+  void add(std::string_view signature) {
+    const std::string_view target = signature.substr(0, signature.find('('));
+    const size_t dot = target.find('.');
+    const std::string name(target.substr(0, dot));
+    std::string overload(dot == target.npos ? "" : target.substr(dot + 1));
+    OpDef def = entry(name, std::string(signature.substr(target.size())));
+    def.schema = value_or_bug(parse_schema(def.signature));
+    const auto at = entries_.emplace(name, Entry{std::move(def), std::move(overload)});
+    overloads_.emplace(&at->second.def, &at->second.overload);
+  }
+
   std::multimap<std::string, Entry, std::less<>> entries_;
   std::map<const OpDef*, const std::string*> overloads_;
 };

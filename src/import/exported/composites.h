@@ -5,8 +5,9 @@
 
 namespace cleave::exported {
 
-// Of dense real tensors, without random numbers. Errors of expand (unsupported): what the rule
-// refuses, an attribute that is a symbolic size where the rule needs a number.
+// Of dense tensors, complex ones too (complex_rules.h), without random numbers. Errors of expand
+// (unsupported): what the rule refuses, an attribute that is a symbolic size where the rule needs a
+// number.
 const Composites& aten_composites();
 // Their names, each once, in order.
 std::vector<std::string> aten_composite_names();

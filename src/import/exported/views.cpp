@@ -73,7 +73,9 @@ Views split(Call& c, ValueId self) {
   const char* name = c.find("split_sizes") ? "split_sizes" : "split_size";
   const Shape sizes = c.sizes(name);
   const int64_t dim = c.integer("dim", 0);
-  const bool even = c.find(name) && c.find(name)->kind != Argument::Kind::list;
+  // A list of one size is that of the whole dim, or what a graph's own entry gives.
+  const Argument* given = c.find(name);
+  const bool even = given && (given->kind != Argument::Kind::list || given->items.size() == 1);
   if (even) {
     Views v;
     if (sizes[0].is_const() && c.size(self, dim).is_const())
