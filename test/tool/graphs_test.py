@@ -86,6 +86,24 @@ class Graphs(Case):
         self.assertNotEqual(numbers["out.1"], numbers["out.0"])
         self.assertIn("unrounded", cleave("help", "run").stdout)
 
+    def test_complex_tensors_of_files(self):
+        graph = self.file("turned.clv", """graph @main(%x: input f32[2,2] grad, %t: const c64[2]) {
+  %z = view_as_complex(%x) : c64[2]
+  %w = mul(%z, %t) : c64[2]
+  %y = view_as_real(%w) : f32[2,2]
+  return %y, %w
+}
+""")
+        header = {"x": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}, "t": {"dtype": "C64", "shape": [2], "data_offsets": [16, 32]}}
+        header = json.dumps(header).encode()
+        data = self.file("in.safetensors", struct.pack("<Q", len(header)) + header + struct.pack("<8f", 1, 2, 3, -4, 0, 1, -1, 0))
+        for engine in "compiled", "reference":
+            out = self.path(engine)
+            r = cleave("run", graph, "--in", data, "--engine", engine, "--out", out)
+            self.assertEqual(r.returncode, 0, r.stderr)
+            unpacked = {k: v if engine == "compiled" else struct.unpack("<4d", v) for k, v in tensors(out).items()}
+            self.assertEqual(unpacked, {"out.0": (-2, 1, -3, 4), "out.1": (-2, 1, -3, 4)})
+
     def test_missing_inputs_are_named(self):
         self.refused(cleave("run", "-", stdin=MLP), 1, "w", "--random")
 
