@@ -74,6 +74,18 @@ TEST(Composites, sizes_lists_and_dtypes_reach_the_rule) {
             (Numbers{5}));
 }
 
+TEST(Composites, writes_where_strides_say) {
+  const std::string given = "  %s = slice(%x; dim=1, end=2)\n  %t = permute(%s; dims=[1,0])\n";
+  EXPECT_EQ(of_x(given + "  %y = as_strided_scatter(%x, %t; size=[2,2], stride=[3,1]) : f32[2,3]\n"
+                         "  return %y\n"),
+            (Numbers{3, 5, 2, 1, 5, 4}));
+  // Places that are written twice hold what comes last.
+  EXPECT_EQ(
+      of_x(given + "  %y = as_strided_scatter(%x, %s; size=[2,2], stride=[1,1], storage_offset=3)\n"
+                   "  return %y\n"),
+      (Numbers{3, 1, 2, 3, 5, 5}));
+}
+
 TEST(Composites, shifts_to_the_left) {
   const std::string n = "  %n = _to_copy(%x; dtype=i32)\n";
   EXPECT_EQ(of_x(n + "  %y = __lshift__(%n; other=2) : i32[2,3]\n  return %y\n"),
@@ -148,6 +160,8 @@ const TextCall calls[] = {
     {"%a: input f32[3], %b: input f32[3,5], %c: input f32[5]",
      "%y = addmv(%a, %b, %c; beta=0.5, alpha=2) : f32[3]"},
     {"%a: input f32[5]", "%y = angle(%a) : f32[5]"},
+    {"%a: input f32[3,4], %b: input f32[4,2]",
+     "%y = as_strided_scatter(%a, %b; size=[4,2], stride=[1,5], storage_offset=2) : f32[3,4]"},
     {"%a: input i64[6], %b: input i32[6]", "%y = bitwise_left_shift(%a, %b) : i64[6]"},
     {"%a: input i64[6], %b: input i64[6]", "%y = bitwise_right_shift(%a, %b) : i64[6]"},
     {"%a: input f32[5], %b: input f32[3]", "%y = bucketize(%a, %b; right=true) : i64[5]"},

@@ -32,6 +32,8 @@ constexpr const char* signatures[] = {
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     "angle(Tensor self) -> Tensor",
+    "as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, "
+    "SymInt? storage_offset=None) -> Tensor",
     "bitwise_left_shift(Tensor self, Tensor|Scalar other) -> Tensor",
     "bitwise_right_shift(Tensor self, Tensor|Scalar other) -> Tensor",
     "bucketize(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> "

@@ -1,4 +1,5 @@
 // Reads and writes by indices.
+#include "import/exported/layout.h"
 #include "import/exported/rules.h"
 
 namespace cleave::exported {
@@ -17,6 +18,25 @@ Values put(Call& c, V src) {
   Values indices(static_cast<size_t>(dim), V::none());
   indices.push_back(index);
   return {c.op("index_put", {x, CallOperand(indices), src})};
+}
+
+// self with src where as_strided would read; where it would read twice, the last one.
+Values as_strided_scatter(Call& c) {
+  const V x = self_of(c), src = c.tensor("src");
+  const Argument* self = c.find("self");
+  if (const TensorMeta* m = self ? c.meta(*self) : nullptr; m && !is_row_major(*m))
+    return {c.fail("as_strided_scatter of a tensor that isn't row-major")};
+  const Dim count = c.type(x).numel();
+  const V places = c.op("as_strided", {c.op("arange", {}, {{"end", count}})},
+                        {{"size", c.sizes("size")},
+                         {"stride", c.sizes("stride")},
+                         {"storage_offset", c.value("storage_offset", Dim(0))}});
+  if (!(c.type(src).shape == c.type(places).shape))
+    return {c.fail("src is {}, expected the size of as_strided", c.type(src).text())};
+  const Shape row = {c.type(places).numel()};
+  const V y =
+      c.op("scatter", {c.view(x, {count}), c.view(places, row), c.view(src, row)}, {{"dim", 0}});
+  return {c.view(y, c.type(x).shape)};
 }
 
 V number_like(Call& c, V x, const AttrValue& value) {
@@ -109,6 +129,7 @@ Values where(Call& c) {
 
 std::span<const RuleRow> index_rules() {
   static constexpr RuleRow rows[] = {
+      {"as_strided_scatter", as_strided_scatter},
       {"index_fill", index_fill},
       {"index_copy", [](Call& c) { return put(c, c.tensor("source")); }},
       {"take_along_dim", take_along_dim},
