@@ -67,6 +67,26 @@ def test_files_check_too(tmp_path, decomposed):
         model(torch.tensor([0, 4]), given[1])
 
 
+@pytest.mark.parametrize("decomposed", [False, True])
+def test_an_update_waits_for_a_check_where_nothing_is_returned(tmp_path, decomposed):
+    class Counted(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("total", torch.zeros(()))
+
+        def forward(self, x):
+            torch._assert_async((x > 0).all(), "not positive")
+            self.total.add_(x.sum())
+
+    exported = torch.export.export(Counted(), (torch.ones(3),))
+    path = tmp_path / "counted.pt2"
+    torch.export.save(exported.run_decompositions() if decomposed else exported, path)
+    model = cleave.load(path)
+    model(torch.ones(3))
+    with pytest.raises(cleave.Error, match="not positive"):
+        model(torch.tensor([1.0, -1.0, 1.0]))
+
+
 def test_a_decomposed_file_of_a_factor_has_a_token(tmp_path):
     class Factor(torch.nn.Module):
         def forward(self, a):

@@ -46,6 +46,9 @@ class GraphReader {
   // The value of a tensor or a number of the run, as an entry of `return`; none of anything else.
   // The first that is asked for waits for the checks that were read.
   Result<ValueId> result(const Argument& a);
+  bool has_checks() const { return !checks_.empty(); }
+  // v, as soon as the checks that were read, and that nothing waits for, hold.
+  Result<ValueId> behind_checks(ValueId v);
   // The new value of a placeholder that was written; none if it wasn't. Errors (unsupported): it
   // isn't known.
   Result<ValueId> written(const std::string& name) const;
@@ -86,7 +89,6 @@ class GraphReader {
 
   // ---- checks of values (check_reader.cpp)
   Status note_check(const Node& node);
-  Result<ValueId> behind_checks(ValueId v);
 
   // ---- higher-order operators (control_reader.cpp)
   Status read_higher_order(const Node& node, const std::string& name, const Graph& source);

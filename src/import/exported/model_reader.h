@@ -45,6 +45,7 @@ class ModelReader {
   // ---- what leaves (model_results.cpp)
   // What the nodes write in place, and what the signature says is mutated.
   Status add_updates(GraphReader& reader);
+  Status add_checks(GraphReader& reader);
   Status add_update(ValueId v, ValueId placeholder, const std::string& target);
   // Those of the signature's outputs that are wanted.
   Status add_results(GraphReader& reader, const std::function<bool(bool is_update)>& wanted);

@@ -23,6 +23,7 @@ Result<ImportedModel> ModelReader::read(const ImportOptions& options) {
   CLEAVE_CHECK(add_updates(reader));
   CLEAVE_CHECK(add_results(reader, [&](bool is_update) { return !last || is_update; }));
   if (reader.rng().valid()) CLEAVE_CHECK(add_rng(reader.rng()));
+  if (reader.has_checks()) CLEAVE_CHECK(add_checks(reader));
   CLEAVE_CHECK(check_shared());
   return finish(options.weights);
 }
@@ -104,6 +105,15 @@ Status ModelReader::add_rng(ValueId rng) {
   const ValueId next = b.call1("rng_next", {rng});
   CLEAVE_CHECK(b.status());
   graph_.add_return({next, ReturnKind::update, rng});
+  return {};
+}
+
+// Of a model whose forward returns nothing: an update waits for the checks.
+Status ModelReader::add_checks(GraphReader& reader) {
+  std::vector<Return> returns = graph_.returns();
+  if (returns.empty()) return unsupported("it checks values, and has no results");
+  CLEAVE_TRY(returns[0].value, reader.behind_checks(returns[0].value));
+  graph_.set_returns(std::move(returns));
   return {};
 }
 
