@@ -1,7 +1,8 @@
-// Any bytes are a program or an error. A program that verifies prints, reads back equal, and stays
-// valid through dead code elimination, common subexpressions and sorting. The operators are
-// cleave's and the toys of test/ir, so that inference is fuzzed too. A small program is
-// differentiated, and run by the oracle and as bytecode: any outcome but a Bug or a crash is right.
+// Any bytes are a program or an error, with composites and complex tensors. A program that
+// verifies prints, reads back equal, and stays valid through dead code elimination, common
+// subexpressions and sorting. The operators are cleave's and the toys of test/ir, so that inference
+// is fuzzed too. A small program is differentiated, and run by the oracle and as bytecode: any
+// outcome but a Bug or a crash is right.
 //   make fuzz-build && build/fuzz/bin/fuzz_clv -dict=test/fuzz/clv.dict -max_total_time=300 \
 //     CORPUS test/fuzz/clv
 #include <cstdio>
@@ -9,7 +10,9 @@
 #include <cstring>
 
 #include "grad/grad.h"
+#include "import/exported/composites.h"
 #include "ir/edit.h"
+#include "ir/print.h"
 #include "ir/text.h"
 #include "test/ir/all_ops.h"
 #include "test/random_inputs.h"
@@ -54,6 +57,7 @@ void check_edits(Program p, const OpRegistry& ops) {
   std::vector<NodeId> order = p.main.order();
   value_or_throw(p.main.reorder({order.rbegin(), order.rend()}));
   if (const Status s = sort_topologically(p.main); !s.ok()) found("a cycle", s.failure().message);
+  p.subgraphs = subgraphs_in_order(p.main, {});  // they are edited, too
   if (const Status s = verify(p); !s.ok())
     found("edits break a rule", s.failure().message + "\n" + print(p));
   check_round_trip(p, ops);
@@ -119,7 +123,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace cleave;
   static const OpRegistry ops = all_ops();
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  auto p = parse(text, "fuzz", ops);
+  auto p = parse(text, "fuzz", ops, exported::aten_composites());
   if (!p.ok()) {
     const Failure& f = p.failure();
     if (f.kind == ErrorKind::bug || f.message.empty()) found("a bug's message", f.message);
