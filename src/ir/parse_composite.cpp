@@ -24,7 +24,8 @@ Status StatementParser::check_composite() {
 
 bool StatementParser::touches_complex() const {
   return std::ranges::count(type_is_complex_, true) > 0 ||
-         std::ranges::any_of(spec_.inputs, [this](ValueId v) { return is_complex(v); });
+         (!complex_.empty() &&
+          std::ranges::any_of(spec_.inputs, [this](ValueId v) { return is_complex(v); }));
 }
 
 Result<ComplexCall> StatementParser::complex_call() const {
