@@ -38,6 +38,11 @@ struct GraphCall {
   std::string source;  // the line of the program, "model.cpp:12"; empty if it isn't known
 };
 
+// What a complex tensor of a text (c64, c128) is: a real one whose last dim is (real part,
+// imaginary part), and calls of it calls of that; or a value of dtype c64, which no kernel reads
+// and a host program's calls may (cleave/partial.h).
+enum class ComplexTensors { in_parts, whole };
+
 // A handle of a graph that doesn't change: copies are the same one, and one that was moved from is
 // still the same one.
 class CLEAVE_API TracedGraph {
@@ -46,8 +51,9 @@ class CLEAVE_API TracedGraph {
   TracedGraph& operator=(const TracedGraph&) = default;
 
   // Errors (user): a text that is no graph (doc/ir.md), with the line; an operator that isn't
-  // among `ops`.
-  static TracedGraph parse(std::string_view text, const Operators& ops = {});
+  // among `ops`; in parts, a call of complex tensors that is not covered.
+  static TracedGraph parse(std::string_view text, const Operators& ops = {},
+                           ComplexTensors complex = ComplexTensors::in_parts);
 
   const std::string& name() const;
   // As the commands read it, the subgraphs that it refers to first.

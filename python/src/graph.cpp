@@ -31,12 +31,14 @@ void bind_graph(nb::module_& m) {
   nb::class_<TracedGraph>(m, "Graph", "A program as a value (doc/ir.md).")
       .def(
           "__init__",
-          [](TracedGraph* self, const std::string& text) {
-            new (self) TracedGraph(TracedGraph::parse(text));
+          [](TracedGraph* self, const std::string& text, bool whole_complex) {
+            new (self) TracedGraph(TracedGraph::parse(
+                text, {}, whole_complex ? ComplexTensors::whole : ComplexTensors::in_parts));
           },
-          nb::arg("text"),
-          "Raises UserError for a text that is no graph, Unsupported for an operator without an "
-          "entry.")
+          nb::arg("text"), nb::arg("whole_complex") = false,
+          "whole_complex: complex tensors are values of dtype c64, which no kernel reads; if not, "
+          "their parts (doc/ir.md). Raises UserError for a text that is no graph, Unsupported for "
+          "an operator without an entry.")
       .def_prop_ro("text", &TracedGraph::text)
       .def_prop_ro("name", &TracedGraph::name)
       .def_prop_ro("inputs", &TracedGraph::inputs)

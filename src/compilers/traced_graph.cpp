@@ -33,9 +33,12 @@ TracedGraph traced_graph(Graph graph, Operators ops) {
       TracedGraph::State{std::move(graph), std::move(ops)}));
 }
 
-TracedGraph TracedGraph::parse(std::string_view text, const Operators& ops) {
-  Program p =
-      value_or_throw(cleave::parse(text, "graph", ops.registry(), exported::aten_composites()));
+TracedGraph TracedGraph::parse(std::string_view text, const Operators& ops,
+                               ComplexTensors complex) {
+  const Composites& composites = complex == ComplexTensors::in_parts
+                                     ? exported::aten_composites()
+                                     : exported::aten_composites_of_real();
+  Program p = value_or_throw(cleave::parse(text, "graph", ops.registry(), composites));
   value_or_throw(verify(p));
   return traced_graph(std::move(p.main), ops);
 }

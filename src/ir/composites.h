@@ -23,13 +23,14 @@ class Composites {
   // Adds the calls that stand for `call`, whose attributes have the kinds of the schema. One value
   // for each result: perhaps an operand, or none where a result is not covered.
   virtual Result<Values> expand(Builder& b, const NodeSpec& call) const = 0;
+  // Complex tensors are read as their parts; if not, they are values of dtype c64.
+  virtual bool takes_complex_apart() const = 0;
   // The same of a call whose operator has an entry, or is a composite.
   virtual Result<Values> expand_complex(Builder& b, const NodeSpec& call,
                                         const ComplexCall& complex) const = 0;
 };
 
-// As parse (ir/text.h). A name that both have is the registry's. Complex tensors (c64, c128) are
-// read as their parts.
+// As parse (ir/text.h). A name that both have is the registry's.
 Result<Program> parse(std::string_view text, const std::string& file, const OpRegistry& ops,
                       const Composites& composites);
 

@@ -254,7 +254,8 @@ Status StatementParser::read_memory_budget() {
 }
 
 Result<Type> StatementParser::read_type(bool& is_complex) {
-  return literals_.read_type(composites_ ? &is_complex : nullptr);
+  const bool in_parts = composites_ != nullptr && composites_->takes_complex_apart();
+  return literals_.read_type(in_parts ? &is_complex : nullptr);
 }
 
 Status StatementParser::read_types() {

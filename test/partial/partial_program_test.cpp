@@ -325,5 +325,14 @@ TEST(UncoveredCalls, complex_numbers_are_parts) {
   EXPECT_TRUE(uncovered_calls(g).empty());
 }
 
+TEST(UncoveredCalls, are_those_of_complex_numbers_that_stay_whole) {
+  const TracedGraph g =
+      TracedGraph::parse("graph @main(%x: input c64[4]) {\n  %a = mul(%x, %x)\n  return %a\n}", {},
+                         ComplexTensors::whole);
+  EXPECT_EQ(g.results()[0].type, "c64[4]");
+  ASSERT_EQ(uncovered_calls(g).size(), 1U);
+  EXPECT_EQ(uncovered_calls(g)[0].reason, "%x: complex numbers have no kernels");
+}
+
 }  // namespace
 }  // namespace cleave

@@ -31,7 +31,7 @@ def partition(joint_module, joint_inputs, *, num_fwd_outputs, options, **rest):
     draw_with_state(joint_module)
     joint_module.recompile()
     try:
-        joint = _core.Graph(joint_text(joint_module.graph, num_fwd_outputs, reason_outside))
+        joint = _core.Graph(joint_text(joint_module.graph, num_fwd_outputs, reason_outside), whole_complex=True)
     except (NoText, _core.Error) as e:
         if options.memory_budget:
             raise _core.Unsupported(f"memory_budget: the joint graph has no cut of cleave's: {e}") from e

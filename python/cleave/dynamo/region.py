@@ -39,7 +39,7 @@ class Region:
         self.symbols = text.symbols
         self._names = [str(s) for s in self.symbols]
         self._allocate = [allocator(stored_value(n), self.symbols) for n in results]
-        self.program = _core.Program(_core.Graph(text.text()), options)
+        self.program = _core.Program(_core.Graph(text.text(), whole_complex=True), options)
 
     def __call__(self, tensors, values):
         results = [allocate(values) for allocate in self._allocate]

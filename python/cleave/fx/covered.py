@@ -68,7 +68,7 @@ def _text_of_one(node, statement):
 def _asked(text):
     """(reason, None), or (None, types of the results)."""
     try:
-        graph = _core.Graph(text)
+        graph = _core.Graph(text, whole_complex=True)
         outside = graph.uncovered()
     except _core.Error as e:
         return str(e).splitlines()[0].split(": ", 1)[-1], None

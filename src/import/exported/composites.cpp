@@ -235,10 +235,13 @@ std::optional<DType> narrow_dtype(const cleave::Graph& g, const NodeSpec& call) 
 
 class AtenComposites : public Composites {
  public:
-  AtenComposites() {
+  explicit AtenComposites(bool takes_complex_apart) : takes_complex_apart_(takes_complex_apart) {
     for (const char* const text : signatures) add(text);
+    if (!takes_complex_apart) return;
     for (const char* const text : complex_signatures) add(text);
   }
+
+  bool takes_complex_apart() const override { return takes_complex_apart_; }
 
   const OpDef* find(std::string_view name, size_t results) const override {
     const auto [first, last] = entries_.equal_range(name);
@@ -306,18 +309,23 @@ class AtenComposites : public Composites {
     overloads_.emplace(&at->second.def, &at->second.overload);
   }
 
+  const bool takes_complex_apart_;
   std::multimap<std::string, Entry, std::less<>> entries_;
   std::map<const OpDef*, const std::string*> overloads_;
 };
 
 const AtenComposites& all_composites() {
-  static const AtenComposites all;
+  static const AtenComposites all(true);
   return all;
 }
 
 }  // namespace
 
 const Composites& aten_composites() { return all_composites(); }
+const Composites& aten_composites_of_real() {
+  static const AtenComposites of_real(false);
+  return of_real;
+}
 std::vector<std::string> aten_composite_names() { return all_composites().names(); }
 
 }  // namespace cleave::exported

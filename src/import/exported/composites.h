@@ -9,6 +9,8 @@ namespace cleave::exported {
 // (unsupported): what the rule refuses, an attribute that is a symbolic size where the rule needs a
 // number.
 const Composites& aten_composites();
+// The same, of texts whose complex tensors stay whole: calls of these have no rule.
+const Composites& aten_composites_of_real();
 // Their names, each once, in order.
 std::vector<std::string> aten_composite_names();
 
