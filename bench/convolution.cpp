@@ -1,5 +1,5 @@
-// The convolutions of ResNet-50 and of models with groups alone, forward and both backwards, f32 on
-// two threads.
+// The convolutions of ResNet-50 and of models with groups alone, forward and both backwards, on two
+// threads.
 //
 //   bench_convolution [OPTIONS]       every layer as a table row
 //   bench_convolution NAME [OPTIONS]  one layer as one JSON object: forward_ms, input_ms, weight_ms
@@ -8,11 +8,13 @@
 //   --pixels 128    of a side of a picture
 //   --threads 2
 //   --packed        forward alone, beside the same with a packed weight
+//   --type f32      or bf16, f16
 //   --target T      x86-64-v3 and so on; the processor's own without it
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <random>
 #include <string>
@@ -20,6 +22,7 @@
 
 #include "bench/timing.h"
 #include "runtime/convolution.h"
+#include "runtime/half.h"
 
 namespace {
 
@@ -75,8 +78,16 @@ struct Settings {
   int64_t images = 8, pixels = 128;
   int threads = 2;
   bool packed = false;
+  DType dtype = DType::f32;
   Target target = Target::here();
 };
+
+// The first half of the memory has the same numbers in 16 bits.
+template <class T>
+void narrow(std::vector<float>& x) {
+  std::vector<T> narrowed(x.begin(), x.end());
+  std::memcpy(x.data(), narrowed.data(), narrowed.size() * sizeof(T));
+}
 
 int64_t size_of_result(const Layer& l) { return (l.size - 1) / l.stride + 1; }
 
@@ -84,6 +95,7 @@ double measure(const Layer& l, const Settings& settings, ConvolutionProduct prod
                bool packed = false) {
   ConvolutionSpec s;
   s.product = product;
+  s.dtype = settings.dtype;
   s.weight_packed = packed;
   const int64_t batch = settings.images, padding = l.kernel / 2, out = size_of_result(l);
   s.groups = l.groups;
@@ -97,6 +109,8 @@ double measure(const Layer& l, const Settings& settings, ConvolutionProduct prod
   const auto numbers = [&](int64_t count) {
     std::vector<float> x(static_cast<size_t>(count));
     for (float& y : x) y = normal(random);
+    if (s.dtype == DType::bf16) narrow<runtime::Bf16>(x);
+    if (s.dtype == DType::f16) narrow<runtime::F16>(x);
     return x;
   };
   auto large = numbers(batch * l.channels * l.size * l.size);
@@ -137,6 +151,10 @@ bool read(int argc, char** argv, Settings& out) {
       out.pixels = std::atol(argv[k]);
     else if (word == "--threads")
       out.threads = std::atoi(argv[k]);
+    else if (word == "--type")
+      out.dtype = std::string(argv[k]) == "bf16"  ? DType::bf16
+                  : std::string(argv[k]) == "f16" ? DType::f16
+                                                  : DType::f32;
     else if (word == "--target")
       out.target = Target::named(argv[k]);
     else
@@ -172,7 +190,7 @@ int main(int argc, char** argv) {
   if (!read(argc, argv, settings)) {
     std::fprintf(stderr,
                  "usage: bench_convolution [LAYER] [--images N] [--pixels P] [--threads T] "
-                 "[--packed] [--target T]\n");
+                 "[--packed] [--type T] [--target T]\n");
     return 1;
   }
   if (settings.packed)

@@ -78,6 +78,7 @@ Result<std::shared_ptr<Convolution>> Convolution::make(const ConvolutionSpec& s,
     return s.product == ConvolutionProduct::to_weight ? make_direct_weight(s, target.set)
                                                       : make_direct_image(s, target.set);
   if (s.product == ConvolutionProduct::to_weight) return make_weight_product(s, target.set);
+  if (is_in_place(s, target.set)) return make_in_place_product(s, target.set);
   return s.weight_packed ? make_packed_product(s, target.set) : make_image_product(s, target.set);
 }
 

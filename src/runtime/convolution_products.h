@@ -9,6 +9,10 @@ namespace cleave::runtime {
 
 std::shared_ptr<Convolution> make_image_product(const ConvolutionSpec& spec, InstructionSet set);
 std::shared_ptr<Convolution> make_packed_product(const ConvolutionSpec& spec, InstructionSet set);
+// The same as these two, with the same bits, of what it covers; is_in_place: where it is faster.
+std::shared_ptr<Convolution> make_in_place_product(const ConvolutionSpec& spec, InstructionSet set);
+bool covers_in_place(const ConvolutionSpec& spec, InstructionSet set);
+bool is_in_place(const ConvolutionSpec& spec, InstructionSet set);
 std::shared_ptr<Convolution> make_weight_product(const ConvolutionSpec& spec, InstructionSet set);
 // The same without a product: for groups of few channels, and for those of one channel each
 // (convolution.cpp: is_direct, is_depthwise).

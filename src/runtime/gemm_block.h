@@ -36,6 +36,18 @@ struct PanelSource {
   int64_t first_column = 0;  // of the block
 };
 
+// Rows of A that lie in an image, as the windows of a convolution do: element (i, p) of a tile's
+// rows is at a[at[i / group] + i % group + table[p]], with the group of GemmSizes.
+struct WindowTile {
+  int64_t at[GemmSizes::window_groups] = {};
+  int64_t rows = 0;  // at most mr
+};
+struct WindowRows {
+  static constexpr int64_t ahead = 9;  // how far the table is read beyond an element
+  const int32_t* table = nullptr;      // k numbers, and `ahead` others
+  const WindowTile* tiles = nullptr;   // of the block's rows, in order
+};
+
 // f32 factors of the elements of C; null if there are none.
 struct GemmScale {
   const float* at = nullptr;
@@ -62,6 +74,9 @@ struct GemmBlock {
   // If given, a and its strides are ignored; of types that are summed as they are packed. The
   // scratch is that of round_up(m, nr) rows.
   PanelSource a_panels = {};
+  // If given, A is read where it lies, its strides are ignored, and the scratch has no room for it
+  // (window_bytes). In f32; C_in, if given, is a row. Rows of both have room for whole panels.
+  WindowRows windows = {};
   // If a_run isn't 0, a_col is 1 and the rows of A are in runs of a_run elements: element k of a
   // row is at x / a_run * a_next + x % a_run, with x = a_first + k.
   int64_t a_run = 0, a_next = 0, a_first = 0;

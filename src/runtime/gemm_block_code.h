@@ -54,6 +54,7 @@ inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 #include "runtime/gemm_pack_code.h"
 #include "runtime/gemm_tile_code.h"
+#include "runtime/gemm_window_tile_code.h"
 
 // S is the type in memory, P the packed type.
 template <class S, class P>
@@ -103,6 +104,7 @@ class Block {
   bool has_end() const { return block_.added != nullptr || block_.relu; }
   // Rows of A in the scratch.
   int64_t a_rows() const {
+    if (block_.windows.table != nullptr) return 0;
     return block_.a_panels.pack == nullptr ? block_.m : rounded(block_.m, nr);
   }
   // The rows of the tiles that begin at row i: groups of nearly equal size, of a panel if there are
@@ -117,6 +119,7 @@ class Block {
   void add_part(int64_t first, int64_t k);
   void end_span(int64_t after);
   void finish_totals();
+  void add_window_part(int64_t first, int64_t k);
   void pack_a(int64_t first, int64_t k);
   template <class X>
   void pack_a_of(int64_t first, int64_t k);
@@ -210,8 +213,34 @@ void Block<S, P>::finish_totals() {
     }
 }
 
+// The same for rows that lie in images.
+template <class S, class P>
+void Block<S, P>::add_window_part(int64_t first, int64_t k) {
+  if constexpr (std::is_same_v<S, float> && std::is_same_v<U, float>) {
+    const bool add = first > span_first_, last = span_ == 0 && first + k == block_.k;
+    const S* const a = static_cast<const S*>(block_.a);
+    for (int64_t j = 0; j < block_.n; j += nr) {
+      const U* b = reinterpret_cast<const U*>(packed_b_);
+      if (block_.b_packed)
+        b = packed_at(first, j);
+      else
+        pack_b(first, k, j, smaller(nr, block_.n - j));
+      const WindowTile* at = block_.windows.tiles;
+      int64_t index = 0;
+      for (int64_t i = 0; i < block_.m; i += at->rows, ++at) {
+        TileEndOf<U> end{.c = c_ + i * block_.c_row + j, .c_row = block_.c_row, .add_c = add};
+        if (last) end.added = c_in_ == nullptr ? nullptr : c_in_ + j;
+        window_tiles<U>[static_cast<size_t>(at->rows - 1)](k, a, *at, block_.windows.table + first,
+                                                           b, block_.b_packed ? gemm_panel : nr,
+                                                           end, prefetch_of(first, k, j, index++));
+      }
+    }
+  }
+}
+
 template <class S, class P>
 void Block<S, P>::add_part(int64_t first, int64_t k) {
+  if (block_.windows.table != nullptr) return add_window_part(first, k);
   pack_a(first, k);
   for (int64_t j = 0; j < block_.n; j += nr) {
     const int64_t columns = block_.n - j < nr ? block_.n - j : nr;

@@ -45,10 +45,21 @@ struct GemmSizes {
   constexpr int64_t sums_bytes(int64_t m, int64_t n, int64_t k) const {
     return !sums_in_c && k > max_kc ? rounded(m * rounded(n, nr) * sum_size, 64) : 0;
   }
-  constexpr int64_t scratch_bytes(int64_t m, int64_t n, int64_t k) const {
+  constexpr int64_t totals_bytes(int64_t m, int64_t n, int64_t k) const {
     const int64_t totals = span_of(k) > 0 ? m * rounded(n, nr) : 0;
-    return packed_bytes(m, k) + sums_bytes(m, n, k) + rounded(totals * int64_t{sizeof(double)}, 64);
+    return rounded(totals * int64_t{sizeof(double)}, 64);
   }
+  constexpr int64_t scratch_bytes(int64_t m, int64_t n, int64_t k) const {
+    return packed_bytes(m, k) + sums_bytes(m, n, k) + totals_bytes(m, n, k);
+  }
+  // Of a block whose A is read where it lies.
+  constexpr int64_t window_bytes(int64_t m, int64_t n, int64_t k) const {
+    return packed_bytes(0, k) + totals_bytes(m, n, k);
+  }
+
+  // The rows of a tile that are read where they lie, in groups of neighbours (WindowTile).
+  static constexpr int64_t window_groups = 6;
+  constexpr int64_t window_group() const { return (mr + window_groups - 1) / window_groups; }
 };
 
 }  // namespace cleave::runtime
