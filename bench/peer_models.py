@@ -8,7 +8,7 @@ Models are those of bench/models/step_models.h in f32, and with :bf16 under auto
 a process of its own, all of them in turns, `rounds` times, on the same N cores; figures are medians
 of the rounds. `cold` and `warm`: from initialised parameters to the end of the first step, in the first
 process, which finds no cache on disk, and in the later ones, which find what the first left. Ratios are
-the fastest peer's step by ours (above 1: ours is faster), and our peak by eager's. Peaks are
+the fastest peer's step by ours (above 1: ours is faster), what the machine could do (limit_ms of bench_step) by ours, and our peak by eager's. Peaks are
 without the parameters: ours is what the arena measured, with gradients, optimizer state and activations,
 `grown` the growth of our resident set, compiler included, and eager's is that of its own. `others`: how much of the machine other processes took meanwhile;
 above a few percent the row says little. --raw: every process's JSON object, a line each.
@@ -77,7 +77,7 @@ def measure(model, a):
     after, ours_after = busy_seconds()
     others = (after - before - (ours_after - ours)) / (time.monotonic() - begin) / os.cpu_count()
     return {runner: {"step_ms": median(f["step_ms"] for f in all), "resident_mb": median(f["resident_mb"] for f in all),
-                     "peak_mb": median(f.get("peak_mb", math.nan) for f in all),
+                     "limit_ms": median(f.get("limit_ms", math.nan) for f in all), "peak_mb": median(f.get("peak_mb", math.nan) for f in all),
                      "cold_ms": all[0]["first_ms"], "warm_ms": median(f["first_ms"] for f in all[1:]), "note": all[0].get("note", "")} for runner, all in rounds.items()}, max(0, others)
 
 
@@ -85,8 +85,8 @@ def cell(value, form, width):
     return ("-" if value is None or math.isnan(value) else format(value, form)).rjust(width)
 
 
-HEAD = (f"{'':<15}{'step ms':^44}{'best peer':>10}{'peak MB':^32}{'cold s':^30}{'warm s':^30}\n"
-        f"{'model':<15}{'ours':>11}{'eager':>11}{'compile':>11}{'jax':>11}{'/ ours':>10}{'ours':>8}{'grown':>8}{'eager':>8}{'ratio':>8}"
+HEAD = (f"{'':<15}{'step ms':^44}{'best peer':>10}{'limit':>7}{'peak MB':^32}{'cold s':^30}{'warm s':^30}\n"
+        f"{'model':<15}{'ours':>11}{'eager':>11}{'compile':>11}{'jax':>11}{'/ ours':>10}{'/ ours':>7}{'ours':>8}{'grown':>8}{'eager':>8}{'ratio':>8}"
         + f"{'ours':>7}{'eager':>7}{'compile':>9}{'jax':>7}" * 2 + f"{'others':>8}")
 
 
@@ -100,6 +100,7 @@ def print_row(model, figures, others):
     get = lambda runner, key: figures.get(runner, {}).get(key)
     ours, eager = get("ours", "peak_mb"), get("eager", "resident_mb")
     line = f"{model:<15}" + "".join(cell(get(r, "step_ms"), ".2f", 11) for r in ("ours", *MODULES)) + cell(ratio(figures), ".2f", 10)
+    line += cell(get("ours", "limit_ms") and get("ours", "limit_ms") / get("ours", "step_ms"), ".2f", 7)
     line += cell(ours, ".0f", 8) + cell(get("ours", "resident_mb"), ".0f", 8) + cell(eager, ".0f", 8) + cell(ours / eager if ours and eager else None, ".2f", 8)
     for key in ("cold_ms", "warm_ms"):
         line += "".join(cell(get(r, key) and get(r, key) / 1e3, ".2f", 9 if r == "compile" else 7) for r in ("ours", *MODULES))
