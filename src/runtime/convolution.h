@@ -1,5 +1,6 @@
 // Convolutions as matrix products without an im2col matrix in memory: windows are packed from the
-// images directly into the panels of the product (convolution_windows.h).
+// images directly into the panels of the product (convolution_windows.h), or read in place where
+// that is faster (convolution_in_place.h).
 //
 //   large [images, large_channels, *large]  --- weight ---  small [images, small_channels, *small]
 //   weight [small_channels, large_channels/groups, *kernel];  all row-major without gaps

@@ -43,7 +43,9 @@ bool is_in_place(const ConvolutionSpec& s, InstructionSet set) {
   const int64_t results = to_small ? s.small_channels : s.large_channels;
   const auto n = static_cast<double>(results);
   const double k = static_cast<double>(sources * taps) / static_cast<double>(phases);
+  // In tiles of few rows what the planes of many channels share in the caches is read too often.
   if (taps == 1 && set < InstructionSet::avx512) return false;
+  if (s.weight_packed) return true;  // the other product transposes its result as well
   const bool by_rows = phases > 1 || s.dtype != DType::f32;
   const int64_t panel = set >= InstructionSet::avx512 ? 32 : 16;
   const double used = n / static_cast<double>((results + panel - 1) / panel * panel);

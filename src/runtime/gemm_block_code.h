@@ -101,6 +101,7 @@ class Block {
     return b_ + (column / gemm_panel * block_.k + first) * gemm_panel + column % gemm_panel;
   }
 
+  static constexpr int64_t few_rows = 8 * mr;
   bool has_end() const { return block_.added != nullptr || block_.relu; }
   // Rows of A in the scratch.
   int64_t a_rows() const {
@@ -220,9 +221,14 @@ void Block<S, P>::add_window_part(int64_t first, int64_t k) {
     const bool add = first > span_first_, last = span_ == 0 && first + k == block_.k;
     const S* const a = static_cast<const S*>(block_.a);
     for (int64_t j = 0; j < block_.n; j += nr) {
+      // Part of a wider panel is in every other line: copied, it fills all sets of the cache.
       const U* b = reinterpret_cast<const U*>(packed_b_);
-      if (block_.b_packed)
+      const bool in_place = block_.b_packed && (nr == gemm_panel || block_.m < few_rows);
+      if (in_place)
         b = packed_at(first, j);
+      else if (block_.b_packed)
+        for (int64_t p = 0; p < k; ++p)
+          copy_fixed<nr>(packed_at(first, j) + p * gemm_panel, packed_b_ + p * nr);
       else
         pack_b(first, k, j, smaller(nr, block_.n - j));
       const WindowTile* at = block_.windows.tiles;
@@ -231,8 +237,8 @@ void Block<S, P>::add_window_part(int64_t first, int64_t k) {
         TileEndOf<U> end{.c = c_ + i * block_.c_row + j, .c_row = block_.c_row, .add_c = add};
         if (last) end.added = c_in_ == nullptr ? nullptr : c_in_ + j;
         window_tiles<U>[static_cast<size_t>(at->rows - 1)](k, a, *at, block_.windows.table + first,
-                                                           b, block_.b_packed ? gemm_panel : nr,
-                                                           end, prefetch_of(first, k, j, index++));
+                                                           b, in_place ? gemm_panel : nr, end,
+                                                           prefetch_of(first, k, j, index++));
       }
     }
   }
