@@ -23,6 +23,7 @@ class InPlaceProduct final : public Convolution {
   void run(const ConvolutionOperands& at, void* scratch, Executor& executor) const override;
 
  private:
+  using Tables = std::vector<std::vector<int32_t>>;
   struct Piece {
     int64_t number;                                     // of its images and rows
     int64_t image, images, row, rows, column, columns;  // columns: of the result
@@ -35,12 +36,13 @@ class InPlaceProduct final : public Convolution {
     PlaneLayout layout;           // of a piece's rows
     int64_t channel_numbers = 0;  // from one channel's plane to the next
     // Of each phase, one for each (channel, tap): from a position's place in the plane.
-    std::vector<std::vector<int32_t>> tables;
+    std::shared_ptr<const Tables> tables;
   };
 
   void add_outer(const PhaseDim& row);
   void set_work();
-  Room room_of(const InPlaceCut& cut) const;
+  Tables tables_of(const Room& room) const;
+  Room room_of(size_t i) const;
   long lanes(size_t i) const { return cut_lanes(i, cuts_[i].cycles, cuts_[i].pieces()); }
   int64_t shared_bytes(const InPlaceCut& cut) const {
     return cut.shares_panels && !s_.weight_packed ? panels_bytes_ : 0;
@@ -106,7 +108,7 @@ InPlaceProduct::InPlaceProduct(const ConvolutionSpec& s, InstructionSet set)
   by_rows_ = s.dtype != DType::f32 || outer_.size() > 1 || outer_[0].inner.size() > 1;
   set_work();
   cuts_ = in_place_cuts(work_);
-  for (size_t i = 0; i < cuts_.size(); ++i) rooms_[i] = room_of(cuts_[i]);
+  for (size_t i = 0; i < cuts_.size(); ++i) rooms_[i] = room_of(i);
 }
 
 void InPlaceProduct::add_outer(const PhaseDim& row) {
@@ -143,7 +145,23 @@ void InPlaceProduct::set_work() {
   work_.more_rows = layout_.extent[1] - work_.rows;
 }
 
-InPlaceProduct::Room InPlaceProduct::room_of(const InPlaceCut& cut) const {
+InPlaceProduct::Tables InPlaceProduct::tables_of(const Room& room) const {
+  Tables tables;
+  for (const InPlaceOuter& outer : outer_)
+    for (const InPlacePhase& phase : outer.inner) {
+      std::vector<int32_t>& table = tables.emplace_back();
+      table.reserve(static_cast<size_t>(phase.k + WindowRows::ahead));
+      const std::vector<PlaneTap> taps = plane_taps(room.layout, s_.kernel, phase.dims);
+      for (int64_t channel = 0; channel < sources_; ++channel)
+        for (const PlaneTap& tap : taps)
+          table.push_back(static_cast<int32_t>(channel * room.channel_numbers + tap.offset));
+      table.insert(table.end(), WindowRows::ahead, 0);
+    }
+  return tables;
+}
+
+InPlaceProduct::Room InPlaceProduct::room_of(size_t i) const {
+  const InPlaceCut& cut = cuts_[i];
   Room room;
   room.layout = layout_;
   room.channel_numbers = product_of(in_);
@@ -152,15 +170,9 @@ InPlaceProduct::Room InPlaceProduct::room_of(const InPlaceCut& cut) const {
     // An odd number of cache lines: else all channels would be in a few sets of the caches.
     room.channel_numbers = round_up(room.layout.numbers(), 32) + 16;
   }
-  for (const InPlaceOuter& outer : outer_)
-    for (const InPlacePhase& phase : outer.inner) {
-      std::vector<int32_t>& table = room.tables.emplace_back();
-      const std::vector<PlaneTap> taps = plane_taps(room.layout, s_.kernel, phase.dims);
-      for (int64_t channel = 0; channel < sources_; ++channel)
-        for (const PlaneTap& tap : taps)
-          table.push_back(static_cast<int32_t>(channel * room.channel_numbers + tap.offset));
-      table.insert(table.end(), WindowRows::ahead, 0);
-    }
+  for (size_t j = 0; j < i; ++j)
+    if (rooms_[j].layout.extent == room.layout.extent) room.tables = rooms_[j].tables;
+  if (room.tables == nullptr) room.tables = std::make_shared<const Tables>(tables_of(room));
   const auto place = [&room](int64_t bytes) {
     const int64_t at = room.bytes;
     room.bytes += round_up(bytes, 64);
@@ -381,7 +393,7 @@ void InPlaceProduct::sum_phase(const InPlaceOuter& outer, size_t inner, const Pi
   block.a = own + room.planes;
   if (!copies_images_)
     block.a = static_cast<const float*>(at.image) + piece.image * image_numbers + piece.row * pitch;
-  block.windows = {room.tables[index].data(), tiles};
+  block.windows = {(*room.tables)[index].data(), tiles};
   const WeightSource weight{*this, phase, static_cast<const char*>(at.other)};
   if (panels != nullptr) {
     block.b = panels + phase.panels_at;
