@@ -54,7 +54,8 @@ double InPlaceWork::piece_cycles(const InPlaceCut& cut, int threads) const {
   const auto columns = static_cast<double>(cut.columns), steps = static_cast<double>(k);
   const double panels = columns / gemm_panel;
   const double results = positions * columns * static_cast<double>(phases);
-  const double tiles = panels * positions / 12 * static_cast<double>(phases + k / 192);
+  const int64_t parts = phases + k / 192;
+  const double tiles = panels * positions / 12 * static_cast<double>(parts);
   return positions * panels * steps +                     // sums
          (cut.shares_panels ? 4 : 20) * panels * steps +  // packing panels, or reading them
          30 * tiles + filling + (by_rows ? 2 : 1) * results + 300;

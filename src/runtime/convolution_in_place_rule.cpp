@@ -48,7 +48,8 @@ bool is_in_place(const ConvolutionSpec& s, InstructionSet set) {
   if (s.weight_packed) return true;  // the other product transposes its result as well
   const bool by_rows = phases > 1 || s.dtype != DType::f32;
   const int64_t panel = set >= InstructionSet::avx512 ? 32 : 16;
-  const double used = n / static_cast<double>((results + panel - 1) / panel * panel);
+  const int64_t columns = (results + panel - 1) / panel * panel;
+  const double used = n / static_cast<double>(columns);
   const bool is_strided = to_small && product_of(s.stride) > 1;
   const bool copies = is_strided || taps > 1 || by_rows || s.padding != Sizes3{0, 0, 0};
   const double copying = !copies ? 0 : is_strided && taps == 1 ? 104 : 9;
