@@ -86,7 +86,7 @@ class InPlaceProduct final : public Convolution {
   PlaneLayout layout_;  // of a whole image
   std::vector<InPlaceOuter> outer_;
   InPlaceWork work_;
-  bool copies_images_ = true, by_rows_ = false;
+  bool copies_images_ = true;
   int64_t panels_bytes_ = 0;
   std::array<InPlaceCut, cut_threads.size()> cuts_;
   std::array<Room, cut_threads.size()> rooms_;
@@ -105,7 +105,6 @@ InPlaceProduct::InPlaceProduct(const ConvolutionSpec& s, InstructionSet set)
   const bool is_whole = layout_.first == Sizes3{0, 0, 0} && layout_.extent == in_;
   copies_images_ = s.dtype != DType::f32 || stride != Sizes3{1, 1, 1} || !is_whole;
   for (const PhaseDim& row : dims_[1]) add_outer(row);
-  by_rows_ = s.dtype != DType::f32 || outer_.size() > 1 || outer_[0].inner.size() > 1;
   set_work();
   cuts_ = in_place_cuts(work_);
   for (size_t i = 0; i < cuts_.size(); ++i) rooms_[i] = room_of(i);
@@ -135,7 +134,7 @@ void InPlaceProduct::set_work() {
            .phases = std::ssize(outer_) * std::ssize(largest.inner),
            .inner = std::ssize(largest.inner),
            .k = 0,
-           .by_rows = by_rows_,
+           .by_rows = s_.dtype != DType::f32 || outer_.size() > 1 || largest.inner.size() > 1,
            .weight_packed = s_.weight_packed};
   for (const InPlaceOuter& outer : outer_)
     for (const InPlacePhase& phase : outer.inner) work_.k += phase.k;
@@ -182,7 +181,7 @@ InPlaceProduct::Room InPlaceProduct::room_of(size_t i) const {
   const int64_t columns = round_up(cut.columns, gemm_panel), number = sizeof(float);
   if (copies_images_) room.planes = place(cut.images * sources_ * room.channel_numbers * number);
   room.sums = place(positions * columns * number);
-  if (by_rows_) room.turned = place(work_.inner * positions * columns * number);
+  if (work_.by_rows) room.turned = place(work_.inner * positions * columns * number);
   room.bias = place(columns * number);
   room.filled = place(sizeof(int64_t));
   int64_t tiles = 0, block = 0;
@@ -337,9 +336,9 @@ void InPlaceProduct::run_piece(const Piece& piece, const Room& room, const Convo
     if (rows <= 0) continue;
     for (size_t inner = 0; inner < outer.inner.size(); ++inner) {
       sum_phase(outer, inner, piece, rows, room, at, panels, own);
-      if (by_rows_) turn(outer, inner, piece, rows, room, own);
+      if (work_.by_rows) turn(outer, inner, piece, rows, room, own);
     }
-    if (by_rows_)
+    if (work_.by_rows)
       write_rows(outer, piece, rows, room, at, own);
     else
       write_columns(piece, at, reinterpret_cast<const float*>(own + room.sums));
