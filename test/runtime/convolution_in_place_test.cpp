@@ -159,6 +159,30 @@ TEST(InPlace, has_the_bits_of_long_sums) {
     if (target.set >= InstructionSet::avx2) expect_same(c, target.set);
 }
 
+// A row is more than a piece should have, at the widest that is covered.
+TEST(InPlace, has_the_bits_of_wide_rows) {
+  Random r(13);
+  for (const auto product : {ConvolutionProduct::to_small, ConvolutionProduct::to_large})
+    for (const int64_t stride : {1, 2}) {
+      Case c = draw(r, product, DType::f32);
+      ConvolutionSpec& s = c.spec;
+      s = {.product = product, .images = 2, .large_channels = 5, .small_channels = 33};
+      s.large = {1, 3, 1024}, s.kernel = {1, 3, 3}, s.padding = {0, 1, 1};
+      s.stride = {1, 1, stride}, s.small = {1, 3, 1024 / stride};
+      const bool to_small = product == ConvolutionProduct::to_small;
+      const int64_t large = s.images * s.large_channels * product_of(s.large);
+      const int64_t small = s.images * s.small_channels * product_of(s.small);
+      c.image = r.numbers(to_small ? large : small, s.dtype);
+      c.weight = r.numbers(s.small_channels * s.large_channels * 9, s.dtype);
+      c.packed.clear();
+      c.results = static_cast<size_t>(to_small ? small : large) * sizeof(float);
+      for (const Target& target : cleave::test::targets_here())
+        if (target.set >= InstructionSet::avx2) expect_same(c, target.set);
+      s.large[2] = 1025;
+      EXPECT_FALSE(covers_in_place(s, InstructionSet::avx512));
+    }
+}
+
 TEST(InPlace, covers_no_groups_no_depth_and_no_pairs) {
   ConvolutionSpec s{.images = 2, .large_channels = 64, .small_channels = 64};
   s.large = s.small = {1, 16, 16}, s.kernel = {1, 3, 3}, s.padding = {0, 1, 1};
